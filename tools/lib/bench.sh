@@ -1,0 +1,1 @@
+dev_bench() { fail 'not yet'; }

@@ -1,0 +1,1 @@
+dev_check() { fail 'not yet'; }

@@ -1,0 +1,1 @@
+dev_fmt() { fail 'not yet'; }

@@ -1,0 +1,1 @@
+dev_test() { fail 'not yet'; }
