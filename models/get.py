@@ -48,7 +48,7 @@ def make_identity(folder: Path) -> str:
 RECIPES = {
     "minilm": Recipe("all-MiniLM-L6-v2, sentence embedding, 384 values (MIT)", ("minilm.py", "bert_graph.py"), make_minilm),
     "identity": Recipe(
-        "null model with minilm's tokenizer: measures what the server itself costs", ("identity.py", "minilm.py"), make_identity
+        "null model with minilm's tokenizer: measures what the server itself costs", ("identity.py", "minilm.py", "bert_graph.py"), make_identity
     ),
 }
 
