@@ -44,7 +44,9 @@ TEST(Metrics, CountsFromManyThreadsAreAllThere) {
       for (int i = 0; i < 1000; ++i) {
         counter->Add();
         histogram->Observe(0.001);
-        if (i % 100 == 0) EXPECT_FALSE(metrics.Text().empty());
+        if (i % 100 == 0) {
+          EXPECT_FALSE(metrics.Text().empty());
+        }
       }
     });
   }
