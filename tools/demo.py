@@ -190,7 +190,7 @@ def demo(once: bool) -> None:
             second.stop()
         print_table(runs)
         body = json.dumps({"text": "How does a gimbal work?"})
-        print(f"try it:   curl -s {server.url}/v1/infer/{MODEL} -d '{body}'")
+        print(f"try it:   curl -s {server.url}/v1/infer/{MODEL} -H 'Content-Type: application/json' -d '{body}'")
         print(f"metrics:  http://{server.ready['metrics']}/metrics", flush=True)
         if not once:
             print("serving until Ctrl-C", flush=True)
