@@ -133,7 +133,7 @@ copy_network_configuration
 timed "apt-get install git" in_root "apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends git >/dev/null 2>&1"
 git -C "$REPOSITORY" bundle create --quiet "$root/root/gimbal.bundle" HEAD
-timed "git clone" in_root "cd /root && git clone --quiet gimbal.bundle gimbal && cd gimbal && git log -1 --oneline"
+timed "git clone" in_root "cd /root && git -c advice.detachedHead=false clone --quiet gimbal.bundle gimbal && cd gimbal && git log -1 --oneline"
 
 failed=0
 for command in "${commands[@]}"; do

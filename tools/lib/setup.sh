@@ -66,11 +66,12 @@ setup_packages() {
     fail "no dpkg on this system" "setup knows Debian 12, Debian 13 and Ubuntu 24.04; see CONTRIBUTING.md for the list"
   missing=$(missing_groups "$1")
   if [ -z "$missing" ]; then return 0; fi
-  step "installing system packages:" "$(echo "$missing" | tr '\n' ' ')"
+  step "reading the package lists"
   # A freshly made root has no package lists at all, and stale ones name files that mirrors no longer hold.
   as_root apt-get update -qq ||
     fail "apt-get update failed (its message is above)" "check the network and /etc/apt/sources.list"
   chosen=$(choose_packages "$missing") || exit 1
+  step "installing system packages:" $chosen
   # --no-remove: versioned Boost packages conflict with each other, and taking away what the user installed is not ours.
   # shellcheck disable=SC2086 # a list of names
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove \
