@@ -47,7 +47,9 @@ class FakeLoadedModel : public LoadedModel {
 }  // namespace
 
 FakeTensor FakeTensor::Floats(std::string name, model::Shape shape, std::span<const float> values) {
-  FakeTensor tensor{.name = std::move(name), .shape = std::move(shape)};
+  FakeTensor tensor;
+  tensor.name = std::move(name);
+  tensor.shape = std::move(shape);
   tensor.data.resize(values.size_bytes());
   std::memcpy(tensor.data.data(), values.data(), values.size_bytes());
   return tensor;

@@ -36,7 +36,7 @@ constexpr int kMaxDepth = 32;
 
 struct Field {
   uint32_t number = 0;
-  std::string_view bytes;  // of a length-delimited field, else empty
+  std::string_view bytes = {};  // of a length-delimited field, else empty
   bool delimited = false;
 };
 
