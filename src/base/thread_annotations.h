@@ -16,3 +16,5 @@
 #define RELEASE(...) GIMBAL_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define TRY_ACQUIRE(...) GIMBAL_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define EXCLUDES(...) GIMBAL_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+// For code whose locking the analysis cannot follow; say why beside each use.
+#define NO_THREAD_SAFETY_ANALYSIS GIMBAL_ATTRIBUTE(no_thread_safety_analysis)
