@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -72,7 +74,7 @@ struct ParsedArgs {
 };
 
 // Reads the command line, and the configuration it names. `args` is argv without the program's
-// name. Never throws.
-ParsedArgs ParseArgs(const std::vector<std::string>& args);
+// name; `version` is what --version prints. Never throws.
+ParsedArgs ParseArgs(const std::vector<std::string>& args, std::string_view version);
 
 }  // namespace gimbal::cli

@@ -44,7 +44,7 @@ struct LimitsConfig {
 
 struct BatchingConfig {
   int max_rows = 32;
-  int max_tokens = 8192;  // rows times padded length
+  int max_tokens = 8192;                             // rows times padded length
   Duration max_wait = std::chrono::milliseconds(2);  // 0: a batch never waits for more rows
 };
 

@@ -28,18 +28,19 @@ using Field = std::variant<bool*, int*, Bytes*, Duration*, std::string*>;
 // config.h.
 struct Setting {
   Section section;
-  std::string_view key;   // below its section: "batching.max_rows"
-  std::string_view flag;  // "--max-rows"; empty: the TARGET argument states it
+  std::string_view key;        // below its section: "batching.max_rows"
+  std::string_view flag = "";  // "--max-rows"; empty: the TARGET argument states it
   Type type;
-  std::string_view unit;  // of an int: "rows"; for people
-  int64_t min;            // of numbers, in the base unit (bytes, nanoseconds); inclusive
-  int64_t max;
-  std::string_view zero;      // what 0 (or no text) means; empty: not allowed unless in the range
-  std::string_view choices;   // of a choice, separated by spaces
-  std::string_view known_as;  // names from other servers, for "did you mean"; separated by spaces
+  std::string_view unit = "";  // of an int: "rows"; for people
+  int64_t min = 0;             // of numbers, in the base unit (bytes, nanoseconds); inclusive
+  int64_t max = 0;
+  std::string_view zero = "";     // what 0 (or no text) means; empty: only if the range has it
+  std::string_view choices = "";  // of a choice, separated by spaces
+  std::string_view known_as =
+      "";  // names in other servers, for "did you mean"; with spaces between
   std::string_view help;
-  bool needs_restart;
-  Field (*field)(const Place&);
+  bool needs_restart = true;
+  Field (*field)(const Place&);  // where it lives
 };
 
 std::span<const Setting> Settings();
