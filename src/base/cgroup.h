@@ -14,9 +14,10 @@ struct MachineLimits {
   std::string memory_source;  // "cgroup memory.max", "MemTotal"
 };
 
-// The smallest of the machine itself, the CPU affinity of the calling thread, and the quotas of this
-// process's cgroup and its parents (version 1 or 2). What cannot be read does not limit. `root`
-// stands in front of /proc and /sys: tests give a made-up tree, and then affinity is not asked.
+// The smallest of the machine itself, the CPU affinity of the calling thread, and the quotas of
+// this process's cgroup and its parents (version 1 or 2). What cannot be read does not limit.
+// `root` stands in front of /proc and /sys: tests give a made-up tree, and then affinity is not
+// asked.
 MachineLimits ReadMachineLimits(const std::string& root = "/");
 
 }  // namespace gimbal

@@ -33,11 +33,11 @@ class Instance {
  public:
   virtual ~Instance() = default;
 
-  // Computes all outputs, in the order of the signature. `inputs` are matched by name, in any order,
-  // and borrowed for the call: nothing is copied. `outputs` (replaced; names and memory) belong to
-  // the instance and stay valid until the next Run or its end. Errors name the input, what was
-  // expected and what came: kInvalid for inputs that do not fit the signature, kInternal for a graph
-  // that fails on inputs that do. An instance can run again after an error.
+  // Computes all outputs, in the order of the signature. `inputs` are matched by name, in any
+  // order, and borrowed for the call: nothing is copied. `outputs` (replaced; names and memory)
+  // belong to the instance and stay valid until the next Run or its end. Errors name the input,
+  // what was expected and what came: kInvalid for inputs that do not fit the signature, kInternal
+  // for a graph that fails on inputs that do. An instance can run again after an error.
   virtual Status Run(std::span<const model::TensorView> inputs,
                      std::vector<model::TensorView>* outputs) = 0;
 };
@@ -50,8 +50,9 @@ struct ActivationMemory {
 
 // What can be known of a graph without running it.
 struct GraphFacts {
-  std::map<std::string, int> operators;  // type, with how many nodes have it; subgraphs included
-  Bytes weights;                         // sum of the constant tensors
+  std::map<std::string, int> operators;   // type, with how many nodes have it; subgraphs included
+  Bytes weights;                          // sum of the constant tensors
+  std::vector<std::string> weight_files;  // names of files beside the graph that hold weights
 };
 
 // A model in memory. Any thread; instances may outlive it (they keep what they need). Memory is

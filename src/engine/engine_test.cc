@@ -73,7 +73,8 @@ TEST_F(OnnxRuntimeTest, RunsAtAnyNumberOfRowsAndBorrowsItsInputs) {
     std::vector<float> x(rows * 4, 1.0f), y(rows * 4, static_cast<float>(rows));
     std::vector<model::TensorView> outputs;
     // By name, in any order.
-    const std::vector<model::TensorView> inputs = {Floats("y", y, {rows, 4}), Floats("x", x, {rows, 4})};
+    const std::vector<model::TensorView> inputs = {Floats("y", y, {rows, 4}),
+                                                   Floats("x", x, {rows, 4})};
     const Status status = (*instance)->Run(inputs, &outputs);
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(outputs.size(), 1u);
@@ -124,8 +125,9 @@ TEST_F(OnnxRuntimeTest, InputsThatDoNotFitAreNamed) {
   EXPECT_EQ(error({Floats("x", four, {4}), Floats("y", four, {1, 4})}),
             "input \"x\": has shape [4], the model takes [-1,4]");
   EXPECT_EQ(error({Floats("x", four, {1, 4})}), "input \"y\": is missing");
-  EXPECT_EQ(error({Floats("x", four, {1, 4}), Floats("x", four, {1, 4}), Floats("y", four, {1, 4})}),
-            "input \"x\": is given more than once");
+  EXPECT_EQ(
+      error({Floats("x", four, {1, 4}), Floats("x", four, {1, 4}), Floats("y", four, {1, 4})}),
+      "input \"x\": is given more than once");
   EXPECT_EQ(error({Floats("w", four, {1, 4})}), "input \"w\": the model has no such input");
   EXPECT_EQ(error({Floats("x", four, {2, 4}), Floats("y", four, {1, 4})}),
             "input \"x\": has 16 bytes, its shape [2,4] needs 32");
@@ -135,9 +137,11 @@ TEST_F(OnnxRuntimeTest, InputsThatDoNotFitAreNamed) {
             "input \"x\": is larger than memory can be");
   model::TensorView whole = Floats("x", four, {1, 4});
   whole.type = model::DataType::kInt64;
-  EXPECT_EQ(error({whole, Floats("y", four, {1, 4})}), "input \"x\": is INT64, the model takes FP32");
+  EXPECT_EQ(error({whole, Floats("y", four, {1, 4})}),
+            "input \"x\": is INT64, the model takes FP32");
   EXPECT_TRUE(
-      instance->Run(std::vector{Floats("x", four, {1, 4}), Floats("y", four, {1, 4})}, &outputs).ok());
+      instance->Run(std::vector{Floats("x", four, {1, 4}), Floats("y", four, {1, 4})}, &outputs)
+          .ok());
 }
 
 TEST_F(OnnxRuntimeTest, AGraphThatFailsIsInternalAndCanRunAgain) {
@@ -179,6 +183,7 @@ TEST_F(OnnxRuntimeTest, FilesThatAreNoModelAreRefusedByNameAndReason) {
 
 TEST_F(OnnxRuntimeTest, WeightsMayLieBesideTheGraph) {
   const auto model = Load("sum_external.onnx");
+  EXPECT_EQ(model->facts().weight_files, std::vector<std::string>{"sum_external.weights"});
   EXPECT_EQ(model->weights_bytes(), Bytes{16});
   std::filesystem::copy_file(kTestData + "sum_external.onnx", dir_ + "alone.onnx");
   const Status status = LoadError(dir_ + "alone.onnx");
@@ -198,7 +203,8 @@ TEST_F(OnnxRuntimeTest, ActivationMemoryGrowsWithTheWorkAndLeavesWeightsOut) {
   const auto run = [&](int64_t rows) {
     std::vector<float> x(rows * 4);
     ASSERT_TRUE(
-        instance->Run(std::vector{Floats("x", x, {rows, 4}), Floats("y", x, {rows, 4})}, &outputs).ok());
+        instance->Run(std::vector{Floats("x", x, {rows, 4}), Floats("y", x, {rows, 4})}, &outputs)
+            .ok());
   };
   ASSERT_TRUE(model->activations().has_value());
   EXPECT_LT(model->activations()->peak, KiB(16));
@@ -228,7 +234,8 @@ TEST_F(OnnxRuntimeTest, NoSocketIsOpenedAndNoThreadIsLeft) {
   auto instance = std::move(model->NewInstance()).value();
   std::vector<float> x(4);
   std::vector<model::TensorView> outputs;
-  ASSERT_TRUE(instance->Run(std::vector{Floats("x", x, {1, 4}), Floats("y", x, {1, 4})}, &outputs).ok());
+  ASSERT_TRUE(
+      instance->Run(std::vector{Floats("x", x, {1, 4}), Floats("y", x, {1, 4})}, &outputs).ok());
   EXPECT_EQ(CountOf("/proc/self/fd", "socket:"), 0);
   EXPECT_STREQ(getenv("ORT_DISABLE_TELEMETRY"), "1");
   EXPECT_EQ(threads(), before) << "one thread means the caller's";
@@ -239,8 +246,9 @@ TEST(OnnxRuntimeLibrary, WhatCannotBeOpenedIsNamed) {
   std::ofstream(text) << "no library";
   EXPECT_EQ(CreateOnnxRuntimeEngine({.library = "/nowhere/libonnxruntime.so"}).status().message(),
             "/nowhere/libonnxruntime.so: no such file, expected libonnxruntime.so");
-  EXPECT_NE(CreateOnnxRuntimeEngine({.library = text}).status().message().find(text + ": not a library"),
-            std::string::npos);
+  EXPECT_NE(
+      CreateOnnxRuntimeEngine({.library = text}).status().message().find(text + ": not a library"),
+      std::string::npos);
 }
 
 }  // namespace

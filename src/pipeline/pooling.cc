@@ -42,7 +42,8 @@ Status CheckOutput(const model::TensorView& output, std::span<const int> lengths
   if (shape[0] != rows) return refuse(fmt::format("{} rows", rows));
   if (shape.size() == 2) return Status::Ok();
   for (const int length : lengths) {
-    if (length < 1) return InternalError(fmt::format("a row of {} tokens has no embedding", length));
+    if (length < 1)
+      return InternalError(fmt::format("a row of {} tokens has no embedding", length));
     if (length > shape[1]) return refuse(fmt::format("at least {} positions", length));
   }
   return Status::Ok();
@@ -52,10 +53,14 @@ Status CheckOutput(const model::TensorView& output, std::span<const int> lengths
 
 std::string_view PoolingName(Pooling pooling) {
   switch (pooling) {
-    case Pooling::kMean: return "mean";
-    case Pooling::kCls: return "cls";
-    case Pooling::kMax: return "max";
-    case Pooling::kMeanSqrtLen: return "mean_sqrt_len_tokens";
+    case Pooling::kMean:
+      return "mean";
+    case Pooling::kCls:
+      return "cls";
+    case Pooling::kMax:
+      return "max";
+    case Pooling::kMeanSqrtLen:
+      return "mean_sqrt_len_tokens";
   }
   return "";
 }

@@ -23,9 +23,9 @@ struct PoolingOptions {
   bool normalize = false;  // divide each row by its Euclidean length
 };
 
-// One vector from `states`, the row's [padded length, out.size()] values, of which the first `length`
-// positions are tokens. Positions past them are never read, so whatever they hold cannot matter.
-// REQUIRES: 1 <= length and length * out.size() <= states.size().
+// One vector from `states`, the row's [padded length, out.size()] values, of which the first
+// `length` positions are tokens. Positions past them are never read, so whatever they hold cannot
+// matter. REQUIRES: 1 <= length and length * out.size() <= states.size().
 void PoolTokens(Pooling pooling, std::span<const float> states, int length, std::span<float> out);
 
 // Divides by the Euclidean length; a vector shorter than 1e-12 is divided by that instead.

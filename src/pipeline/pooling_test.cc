@@ -33,22 +33,25 @@ TEST_P(PoolingModes, KnownValuesWhateverPaddingHolds) {
                                  0, 1,  -1, 5, 7,       -3};      // (0,1), (-1,5), (7,-3)
     std::vector<std::vector<float>> rows;
     const std::vector<int> lengths = {2, 3};
-    ASSERT_TRUE(PoolBatch(View(states, {2, 3, 2}), lengths, {GetParam().pooling, false}, &rows).ok());
+    ASSERT_TRUE(
+        PoolBatch(View(states, {2, 3, 2}), lengths, {GetParam().pooling, false}, &rows).ok());
     ASSERT_EQ(rows.size(), 2u);
     for (int i = 0; i < 2; ++i) {
-      EXPECT_FLOAT_EQ(rows[0][i], GetParam().first[i]) << PoolingName(GetParam().pooling) << padding;
-      EXPECT_FLOAT_EQ(rows[1][i], GetParam().second[i]) << PoolingName(GetParam().pooling) << padding;
+      EXPECT_FLOAT_EQ(rows[0][i], GetParam().first[i])
+          << PoolingName(GetParam().pooling) << padding;
+      EXPECT_FLOAT_EQ(rows[1][i], GetParam().second[i])
+          << PoolingName(GetParam().pooling) << padding;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, PoolingModes,
-    ::testing::Values(Case{Pooling::kMean, {2, -1}, {2, 1}}, Case{Pooling::kCls, {1, -4}, {0, 1}},
-                      Case{Pooling::kMax, {3, 2}, {7, 5}},
-                      Case{Pooling::kMeanSqrtLen,
-                           {4 / std::sqrt(2.0f), -2 / std::sqrt(2.0f)},
-                           {6 / std::sqrt(3.0f), 3 / std::sqrt(3.0f)}}));
+INSTANTIATE_TEST_SUITE_P(All, PoolingModes,
+                         ::testing::Values(Case{Pooling::kMean, {2, -1}, {2, 1}},
+                                           Case{Pooling::kCls, {1, -4}, {0, 1}},
+                                           Case{Pooling::kMax, {3, 2}, {7, 5}},
+                                           Case{Pooling::kMeanSqrtLen,
+                                                {4 / std::sqrt(2.0f), -2 / std::sqrt(2.0f)},
+                                                {6 / std::sqrt(3.0f), 3 / std::sqrt(3.0f)}}));
 
 TEST(Pooling, NormalizedRowsHaveLengthOne) {
   std::vector<float> states = {3, 4, kNan, kNan, 3, 4, -3, 4};

@@ -11,12 +11,12 @@ struct TextEmbeddingBinding {
   std::string input_ids;
   std::string attention_mask;  // 1 where a token is, 0 where padding is
   std::string token_type_ids;
-  std::string position_ids;                               // 0, 1, 2 ... in each row
+  std::string position_ids;                              // 0, 1, 2 ... in each row
   model::DataType input_type = model::DataType::kInt64;  // of all inputs: kInt64 or kInt32
   std::string output;
   size_t output_index = 0;  // of `output` in the signature, hence in what Instance::Run gives
-  bool pooled = false;      // output is [rows, dim], already one vector a row; else [rows, len, dim]
-  int dim = 0;              // 0: the signature does not say
+  bool pooled = false;  // output is [rows, dim], already one vector a row; else [rows, len, dim]
+  int dim = 0;          // 0: the signature does not say
 };
 
 }  // namespace gimbal::pipeline

@@ -28,8 +28,8 @@ struct ModelFiles {
   std::vector<std::string> notes;  // what was assumed or changed because the files do not say it
 };
 
-// Reads `dir`: model.onnx (or onnx/model.onnx, or the only *.onnx), tokenizer.json, config.json, and
-// where present sentence_bert_config.json, modules.json with the folders it names, and
+// Reads `dir`: model.onnx (or onnx/model.onnx, or the only *.onnx), tokenizer.json, config.json,
+// and where present sentence_bert_config.json, modules.json with the folders it names, and
 // tokenizer_config.json. An error says FILE: what, what was expected, what came.
 Result<ModelFiles> FindModelFiles(const std::string& dir);
 

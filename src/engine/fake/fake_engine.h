@@ -36,8 +36,8 @@ struct FakeModel {
   GraphFacts facts;
 };
 
-// Engine of programmed models. Load() looks its path up in `models`; what is not there is kNotFound.
-// Any thread, once it is filled.
+// Engine of programmed models. Load() looks its path up in `models`; what is not there is
+// kNotFound. Any thread, once it is filled.
 class FakeEngine : public Engine {
  public:
   explicit FakeEngine(std::map<std::string, FakeModel> models = {}) : models_(std::move(models)) {}

@@ -29,8 +29,9 @@ class InputChecker {
                                        model::DataTypeName(spec->type)));
     }
     if (input.shape.size() != spec->shape.size()) {
-      return Refuse(input, fmt::format("has shape {}, the model takes {}",
-                                       model::ShapeText(input.shape), model::ShapeText(spec->shape)));
+      return Refuse(input,
+                    fmt::format("has shape {}, the model takes {}", model::ShapeText(input.shape),
+                                model::ShapeText(spec->shape)));
     }
     const auto& names = rules_.dimension_names[spec - rules_.specs.begin()];
     for (size_t i = 0; i < input.shape.size(); ++i) {
@@ -48,9 +49,9 @@ class InputChecker {
                         const std::string& name) {
     const int64_t size = input.shape[index];
     if (size < 0 || (allowed >= 0 && size != allowed)) {
-      return Refuse(input, fmt::format("dimension {} is {}, the model allows {}", index, size,
-                                       allowed < 0 ? std::string("0 or more")
-                                                   : std::to_string(allowed)));
+      return Refuse(input,
+                    fmt::format("dimension {} is {}, the model allows {}", index, size,
+                                allowed < 0 ? std::string("0 or more") : std::to_string(allowed)));
     }
     if (name.empty()) return Status::Ok();
     const auto [known, added] = sizes_.try_emplace(name, NamedSize{size, std::string(input.name)});

@@ -9,8 +9,8 @@
 
 namespace gimbal::engine {
 
-// What a graph declares of its inputs, with the names of dimensions that may vary ("batch"); an empty
-// name stands for a fixed size or for a free one without a name.
+// What a graph declares of its inputs, with the names of dimensions that may vary ("batch"); an
+// empty name stands for a fixed size or for a free one without a name.
 struct InputRules {
   std::vector<model::TensorSpec> specs;
   std::vector<std::vector<std::string>> dimension_names;  // as specs

@@ -28,8 +28,8 @@ Result<std::string> FindLibrary(const std::string& wanted) {
   for (const std::string& candidate : candidates) {
     if (fs::exists(candidate, error)) return candidate;
   }
-  return NotFoundError(fmt::format("ONNX Runtime was not found; looked for {}",
-                                   fmt::join(candidates, ", ")));
+  return NotFoundError(
+      fmt::format("ONNX Runtime was not found; looked for {}", fmt::join(candidates, ", ")));
 }
 
 // RTLD_NODELETE: the library has threads and static objects of its own that nobody may unload.
@@ -57,10 +57,14 @@ Result<OpenedLibrary> OpenLibrary(const std::string& path) {
 
 LogLevel LevelOf(OrtLoggingLevel severity) {
   switch (severity) {
-    case ORT_LOGGING_LEVEL_VERBOSE: return LogLevel::kDebug;
-    case ORT_LOGGING_LEVEL_INFO: return LogLevel::kInfo;
-    case ORT_LOGGING_LEVEL_WARNING: return LogLevel::kWarning;
-    default: return LogLevel::kError;
+    case ORT_LOGGING_LEVEL_VERBOSE:
+      return LogLevel::kDebug;
+    case ORT_LOGGING_LEVEL_INFO:
+      return LogLevel::kInfo;
+    case ORT_LOGGING_LEVEL_WARNING:
+      return LogLevel::kWarning;
+    default:
+      return LogLevel::kError;
   }
 }
 
@@ -83,13 +87,16 @@ std::unique_ptr<Ort::Env> CreateEnv(Log* log) {
 
 Code CodeOf(OrtErrorCode code) {
   switch (code) {
-    case ORT_NO_SUCHFILE: return Code::kNotFound;
+    case ORT_NO_SUCHFILE:
+      return Code::kNotFound;
     case ORT_INVALID_ARGUMENT:
     case ORT_INVALID_PROTOBUF:
     case ORT_INVALID_GRAPH:
     case ORT_NO_MODEL:
-    case ORT_NOT_IMPLEMENTED: return Code::kInvalid;
-    default: return Code::kInternal;
+    case ORT_NOT_IMPLEMENTED:
+      return Code::kInvalid;
+    default:
+      return Code::kInternal;
   }
 }
 
@@ -111,7 +118,8 @@ std::vector<std::string> DefaultOnnxRuntimeLibraries() {
 
 Result<std::shared_ptr<OnnxRuntimeLibrary>> OnnxRuntimeLibrary::Open(
     const OnnxRuntimeOptions& options) {
-  // The C++ wrapper of ONNX Runtime keeps one API pointer a process; a second library cannot be used.
+  // The C++ wrapper of ONNX Runtime keeps one API pointer a process; a second library cannot be
+  // used.
   static std::mutex mu;
   static std::string opened;
   const std::lock_guard lock(mu);

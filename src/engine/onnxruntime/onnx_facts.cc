@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -28,7 +30,16 @@ namespace attribute_proto {
 enum : uint32_t { kTensor = 5, kGraph = 6, kTensors = 10, kGraphs = 11 };
 }
 namespace tensor_proto {
-enum : uint32_t { kFloats = 4, kInt32s, kStrings, kInt64s, kRaw = 9, kDoubles, kUint64s, kExternal = 13 };
+enum : uint32_t {
+  kFloats = 4,
+  kInt32s,
+  kStrings,
+  kInt64s,
+  kRaw = 9,
+  kDoubles,
+  kUint64s,
+  kExternal = 13
+};
 }
 
 // Deeper nesting of If and Loop bodies than any real model has; it bounds the recursion.
@@ -53,11 +64,16 @@ class Message {
     if (!tag || (*tag >> 3) == 0 || (*tag >> 3) > UINT32_MAX) return std::nullopt;
     Field field{.number = static_cast<uint32_t>(*tag >> 3)};
     switch (*tag & 7) {
-      case 0: return Varint() ? std::optional(field) : std::nullopt;
-      case 1: return Take(8) ? std::optional(field) : std::nullopt;
-      case 5: return Take(4) ? std::optional(field) : std::nullopt;
-      case 2: break;
-      default: return std::nullopt;
+      case 0:
+        return Varint() ? std::optional(field) : std::nullopt;
+      case 1:
+        return Take(8) ? std::optional(field) : std::nullopt;
+      case 5:
+        return Take(4) ? std::optional(field) : std::nullopt;
+      case 2:
+        break;
+      default:
+        return std::nullopt;
     }
     const auto size = Varint();
     if (!size) return std::nullopt;
@@ -133,9 +149,8 @@ class FactsReader {
 
   bool Function(std::string_view bytes) {
     constexpr uint32_t kNode = 7;
-    return EachField(bytes, [&](const Field& field) {
-      return field.number != kNode || Node(field.bytes, 0);
-    });
+    return EachField(
+        bytes, [&](const Field& field) { return field.number != kNode || Node(field.bytes, 0); });
   }
 
   bool Node(std::string_view bytes, int depth) {
@@ -150,10 +165,13 @@ class FactsReader {
       if (!field.delimited) return true;
       switch (field.number) {
         case attribute_proto::kGraph:
-        case attribute_proto::kGraphs: return Graph(field.bytes, depth + 1);
+        case attribute_proto::kGraphs:
+          return Graph(field.bytes, depth + 1);
         case attribute_proto::kTensor:
-        case attribute_proto::kTensors: return Tensor(field.bytes);
-        default: return true;
+        case attribute_proto::kTensors:
+          return Tensor(field.bytes);
+        default:
+          return true;
       }
     });
   }
@@ -171,8 +189,10 @@ class FactsReader {
         case tensor_proto::kUint64s:
           facts_.weights.value += static_cast<int64_t>(field.bytes.size());
           return true;
-        case tensor_proto::kExternal: return External(field.bytes, &location, &length);
-        default: return true;
+        case tensor_proto::kExternal:
+          return External(field.bytes, &location, &length);
+        default:
+          return true;
       }
     });
     if (!location.empty()) AddExternal(location, length);
@@ -192,6 +212,8 @@ class FactsReader {
   }
 
   void AddExternal(const std::string& location, const std::string& length) {
+    auto& files = facts_.weight_files;
+    if (std::find(files.begin(), files.end(), location) == files.end()) files.push_back(location);
     char* end = nullptr;
     const long long bytes = std::strtoll(length.c_str(), &end, 10);
     if (!length.empty() && *end == '\0' && bytes > 0 && bytes < (1LL << 50)) {
@@ -250,7 +272,8 @@ class MappedFile {
 Result<GraphFacts> ParseOnnxFacts(std::string_view bytes, const std::string& dir) {
   if (bytes.empty()) return InvalidError("the file is empty, expected an ONNX graph");
   if (bytes.starts_with("version https://git-lfs")) {
-    return InvalidError("this is a Git LFS pointer, not the graph itself; fetch it with git lfs pull");
+    return InvalidError(
+        "this is a Git LFS pointer, not the graph itself; fetch it with git lfs pull");
   }
   FactsReader reader(dir);
   if (!reader.Model(bytes)) return InvalidError("not an ONNX file, or cut short");

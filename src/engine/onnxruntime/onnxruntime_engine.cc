@@ -64,9 +64,34 @@ Ort::SessionOptions SessionOptionsOf(const ModelOptions& options) {
   } else {
     session.DisableCpuMemArena();
   }
-  // Keeps weights out of the arena, so that the arena's figures are those of activations.
+  // Keeps weights, as they were read, out of the arena, whose figures are to be those of
+  // activations.
   session.AddConfigEntry(kOrtSessionOptionsUseDeviceAllocatorForInitializers, "1");
   return session;
+}
+
+// Figures of a session's arena; nothing when it has none or the release does not count.
+struct ArenaFigures {
+  int64_t in_use = 0;
+  int64_t peak = 0;
+  int64_t reserved = 0;
+};
+
+std::optional<ArenaFigures> ArenaOf(Ort::Session& session) {
+  try {
+    const auto cpu = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
+    const Ort::Allocator allocator(session, cpu);
+    const Ort::KeyValuePairs stats = allocator.GetStats();
+    const auto figure = [&](const char* name) {
+      const char* text = stats.GetValue(name);
+      return text == nullptr ? int64_t{-1} : std::atoll(text);
+    };
+    const ArenaFigures arena{figure("InUse"), figure("MaxInUse"), figure("TotalAllocated")};
+    if (arena.in_use < 0 || arena.peak < 0 || arena.reserved < 0) return std::nullopt;
+    return arena;
+  } catch (...) {
+    return std::nullopt;
+  }
 }
 
 // A session with what it needs to stay alive; shared by the instances that run on it.
@@ -74,10 +99,21 @@ struct SessionBox {
   SessionBox(std::shared_ptr<OnnxRuntimeLibrary> library_, const std::string& path,
              const ModelOptions& options)
       : library(std::move(library_)),
-        session(library->env(), path.c_str(), SessionOptionsOf(options)) {}
+        session(library->env(), path.c_str(), SessionOptionsOf(options)),
+        after_load(ArenaOf(session)) {}
+
+  std::optional<ActivationMemory> activations() {
+    const auto now = ArenaOf(session);
+    if (!now || !after_load) return std::nullopt;
+    return ActivationMemory{.peak = {std::max<int64_t>(now->peak - after_load->in_use, 0)},
+                            .reserved = {std::max<int64_t>(now->reserved - after_load->in_use, 0)}};
+  }
 
   const std::shared_ptr<OnnxRuntimeLibrary> library;
   Ort::Session session;
+  // Weights that were laid out anew for the kernels live in the arena too, from loading on. They
+  // replace what was read from the file, so they count as weights and not as activations.
+  const std::optional<ArenaFigures> after_load;
 };
 
 Result<std::shared_ptr<SessionBox>> NewSession(const std::shared_ptr<OnnxRuntimeLibrary>& library,
@@ -164,10 +200,9 @@ class OrtInstance : public Instance {
     binding_.ClearBoundInputs();
     binding_.ClearBoundOutputs();
     for (const model::TensorView& input : inputs) {
-      const Ort::Value value =
-          Ort::Value::CreateTensor(cpu_, input.size_bytes > 0 ? input.data : &no_elements_,
-                                   input.size_bytes, input.shape.data(), input.shape.size(),
-                                   ToOrt(input.type));
+      const Ort::Value value = Ort::Value::CreateTensor(
+          cpu_, input.size_bytes > 0 ? input.data : &no_elements_, input.size_bytes,
+          input.shape.data(), input.shape.size(), ToOrt(input.type));
       binding_.BindInput(std::string(input.name).c_str(), value);
     }
     for (const auto& output : declared_->signature.outputs) {
@@ -201,21 +236,6 @@ class OrtInstance : public Instance {
   char no_elements_ = 0;
 };
 
-// Figures of a session's arena; nothing when it has none.
-std::optional<ActivationMemory> ArenaOf(SessionBox& box) {
-  try {
-    const auto cpu = Ort::MemoryInfo::CreateCpu(OrtArenaAllocator, OrtMemTypeDefault);
-    const Ort::Allocator allocator(box.session, cpu);
-    const Ort::KeyValuePairs stats = allocator.GetStats();
-    const char* peak = stats.GetValue("MaxInUse");
-    const char* reserved = stats.GetValue("TotalAllocated");
-    if (peak == nullptr || reserved == nullptr) return std::nullopt;
-    return ActivationMemory{.peak = {std::atoll(peak)}, .reserved = {std::atoll(reserved)}};
-  } catch (...) {
-    return std::nullopt;  // a release that does not count
-  }
-}
-
 class OrtModel : public LoadedModel {
  public:
   OrtModel(std::string path, const ModelOptions& options, std::shared_ptr<SessionBox> first,
@@ -240,7 +260,7 @@ class OrtModel : public LoadedModel {
     if (!options_.keep_memory) return std::nullopt;
     ActivationMemory sum;
     for (const auto& box : Sessions()) {
-      const auto one = ArenaOf(*box);
+      const auto one = box->activations();
       if (!one) return std::nullopt;
       sum.peak += one->peak;
       sum.reserved += one->reserved;

@@ -17,9 +17,10 @@ struct OnnxRuntimeOptions {
   Log* log = nullptr;
 };
 
-// Opens ONNX Runtime (CPU) at run time; nothing of ours is linked to it, so one binary runs with any
-// release from the one whose headers it was built with. Telemetry is off and no socket is opened.
-// The library stays loaded until the process ends. One engine a process is enough; several share it.
+// Opens ONNX Runtime (CPU) at run time; nothing of ours is linked to it, so one binary runs with
+// any release from the one whose headers it was built with. Telemetry is off and no socket is
+// opened. The library stays loaded until the process ends. One engine a process is enough; several
+// share it.
 Result<std::unique_ptr<Engine>> CreateOnnxRuntimeEngine(const OnnxRuntimeOptions& options);
 
 // Where the library may lie, best first: beside the executable as it is shipped
