@@ -48,8 +48,8 @@ class HttpServer {
   void StopAccepting();
 
   // Drains until every connection has closed or `deadline`, then closes the rest and joins. Exchanges
-  // still held are answered into the void: their `sent` gets ok = false.
-  void Stop(TimePoint deadline);
+  // still held are answered into the void: their `sent` gets ok = false. Whether all had closed.
+  bool Stop(TimePoint deadline);
 
   struct Stats {
     int connections = 0;            // open now
