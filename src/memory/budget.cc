@@ -29,6 +29,16 @@ Reservation& Reservation::operator=(Reservation&& other) noexcept {
   return *this;
 }
 
+Status Reservation::Resize(Bytes bytes) {
+  if (bytes > bytes_) {
+    RETURN_IF_ERROR(budget_->Take(kind_, bytes - bytes_));
+  } else {
+    budget_->Give(kind_, bytes_ - bytes);
+  }
+  bytes_ = bytes;
+  return Status::Ok();
+}
+
 void Reservation::Release() {
   if (budget_ != nullptr) budget_->Give(kind_, bytes_);
   budget_ = nullptr;

@@ -27,6 +27,9 @@ class Reservation {
   ~Reservation() { Release(); }
 
   Bytes bytes() const { return bytes_; }
+  // Takes or gives back the difference; on an error the reservation is as it was. REQUIRES: it came
+  // from a budget.
+  Status Resize(Bytes bytes);
   void Release();
 
  private:

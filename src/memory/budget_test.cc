@@ -32,6 +32,16 @@ TEST(Budget, NeverFitsAndNotNowAreDifferentErrorsWithNumbers) {
   EXPECT_EQ(budget.used(), MiB(60));  // the refused ones left nothing behind
 }
 
+TEST(Budget, AResizeThatDoesNotFitChangesNothing) {
+  Budget budget("test", MiB(10));
+  Reservation r = budget.Reserve(Kind::kBatchInputs, MiB(2)).value();
+  EXPECT_TRUE(r.Resize(MiB(8)).ok());
+  EXPECT_FALSE(r.Resize(MiB(11)).ok());
+  EXPECT_EQ(budget.used(Kind::kBatchInputs), MiB(8));
+  EXPECT_TRUE(r.Resize(MiB(1)).ok());
+  EXPECT_EQ(budget.used(), MiB(1));
+}
+
 TEST(Budget, TheParentMustHaveRoomToo) {
   Budget server("the server", MiB(100));
   Budget model("model m", Bytes{0}, &server);

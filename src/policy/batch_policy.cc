@@ -16,6 +16,8 @@ constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kPlanShare = 0.02;        // of the shortest batch's time, for one look-ahead
 constexpr double kPlanStep = 12;           // ns of one imagined batch, measured
 
+constexpr int64_t kRounding = 100;          // ns, so that a batch closed by its deadline still meets it
+
 int PaddedLength(const BatchLimits& limits, int length) {
   if (limits.equal_lengths_only || limits.length_bucket <= 1 || length <= 1) return length;
   const int padded = (length + limits.length_bucket - 1) / limits.length_bucket * limits.length_bucket;
@@ -70,6 +72,7 @@ class BatchDecision {
   void ExpireDoomed();
   Lane PickLane();
   Head Earliest(Lane lane, double not_before) const;
+  Head EarliestHard(Lane lane) const;
   Head Oldest(Lane lane) const;
   void Online(Lane lane);
   double LongestBatch(Lane lane, const QueuedRow& head) const;
@@ -77,8 +80,12 @@ class BatchDecision {
   bool CanLookAhead(Lane lane, const QueuedRow& head) const;
   Head LookFurther(Lane lane, Head head, double longest, double* time);
   void Batch(Lane lane);
+  void WaitForMore(const QueuedRow& head);
   void Edge(Lane lane);
   WindowBound Fill(const Head& anchor, WindowLimits window);
+  void KeepBulkShare();
+  double BatchTime() const;
+  bool DropLate();
   WindowLimits Limits() const;
   CloseReason Reason(WindowBound bound) const;
   void Wake(TimePoint at) { out_.wake = std::min(out_.wake, at); }
@@ -90,7 +97,6 @@ class BatchDecision {
   BatchState& state_;
   Action& out_;
   const double margin_;
-  bool memory_binds_ = false;
   bool bulk_waits_ = false;
   bool interactive_waits_ = false;
 };
@@ -106,7 +112,7 @@ void BatchDecision::ExpireDoomed() {
         out_.expired.push_back(i);
         continue;
       }
-      Wake(doomed + Duration(1));
+      Wake(std::min(doomed + Duration(1), row.deadline));
     }
     (row.lane == Lane::kBulk ? bulk_waits_ : interactive_waits_) = true;
     state_.live_.push_back(i);
@@ -152,6 +158,16 @@ BatchDecision::Head BatchDecision::Earliest(Lane lane, double not_before) const 
     if (Row(i).lane != lane) continue;
     const double slack = Slack(Row(i));
     if (slack >= not_before && slack < head.deadline) head = {i, slack};
+  }
+  return head;
+}
+
+BatchDecision::Head BatchDecision::EarliestHard(Lane lane) const {
+  Head head;
+  for (const uint32_t i : state_.live_) {
+    if (Row(i).lane != lane || !Hard(Row(i))) continue;
+    const double slack = Slack(Row(i));
+    if (slack < head.deadline) head = {i, slack};
   }
   return head;
 }
@@ -203,8 +219,8 @@ WindowBound BatchDecision::Fill(const Head& anchor, WindowLimits window) {
     if (i == anchor.row) continue;
     const QueuedRow& row = Row(i);
     const double slack = Slack(row);
-    // What is due before the anchor was left behind on purpose; a hard deadline must hold anyway.
-    if (Hard(row) ? (slack < anchor.deadline && slack < ends) : false) continue;
+    // What is due before the anchor and this batch's end was left behind on purpose.
+    if (Hard(row) && slack < anchor.deadline && slack < ends && ends < kUnlimited) continue;
     const WindowRow c = candidate(i, slack);
     if (c.padded >= scratch.anchor.padded) {
       if (!limits_.equal_lengths_only || c.padded == scratch.anchor.padded) scratch.above.push_back(c);
@@ -212,7 +228,31 @@ WindowBound BatchDecision::Fill(const Head& anchor, WindowLimits window) {
       scratch.below.push_back(c);
     }
   }
-  return FindWindow(in_.cost, window, &scratch, &out_.batch);
+  const WindowBound bound = FindWindow(in_.cost, window, &scratch, &out_.batch);
+  if (lane == Lane::kBulk && interactive_waits_) KeepBulkShare();
+  return DropLate() ? WindowBound::kTime : bound;
+}
+
+// In a batch that the bulk lane was owed, bulk rows have at least twice their share, so the debt falls.
+void BatchDecision::KeepBulkShare() {
+  const auto bulk = [&](uint32_t i) { return Row(i).lane == Lane::kBulk; };
+  const auto rows = std::count_if(out_.batch.begin(), out_.batch.end(), bulk);
+  auto room = static_cast<int64_t>(static_cast<double>(rows) / (2 * limits_.bulk_share)) - rows;
+  std::erase_if(out_.batch, [&](uint32_t i) { return !bulk(i) && --room < 0; });
+}
+
+double BatchDecision::BatchTime() const {
+  int longest = 1;
+  for (const uint32_t i : out_.batch) longest = std::max(longest, Padded(i));
+  return margin_ * in_.cost.At(longest).At(static_cast<double>(out_.batch.size()));
+}
+
+// Takes rows out of the batch that would miss their deadline in it but need not alone.
+bool BatchDecision::DropLate() {
+  const double ends = BatchTime();
+  return std::erase_if(out_.batch, [&](uint32_t i) {
+           return Hard(Row(i)) && i != out_.batch.front() && Slack(Row(i)) < ends;
+         }) > 0;
 }
 
 // The longest batch after which the rows that arrive meanwhile can still meet their own deadline:
@@ -226,7 +266,10 @@ double BatchDecision::LongestBatch(Lane lane, const QueuedRow& head) const {
   const CostModel::Line line = in_.cost.At(std::max(1., in_.mean_length));
   const double per_ns = in_.arrivals_per_s * 1e-9;
   const double m = limits_.instances;
-  return std::max(0., m * (objective - line.fixed) / (1 + per_ns * line.per_row));
+  // A burst (the rows of one request arrive in no time) is not a rate that lasts: no more load is
+  // planned for than the instances can bear.
+  const double load = std::min(m, per_ns * line.per_row);
+  return std::max(0., m * (objective - line.fixed) / (1 + load));
 }
 
 // Whether more arrives than can be served in time at all; with hysteresis.
@@ -279,7 +322,9 @@ BatchDecision::Head BatchDecision::LookFurther(Lane lane, Head head, double long
     look.instances = limits_.instances;
     plan = PlanAhead(look, static_cast<int>(kPlanShare * line.At(1) / kPlanStep));
   }
-  *time = std::min(*time, line.At(plan.rows + 0.5));
+  // The other lane may fill what this one leaves of the longest batch.
+  const bool others = lane == Lane::kBulk ? interactive_waits_ : bulk_waits_;
+  *time = std::max(line.At(plan.rows + 0.5), others ? *time : 0);
   return plan.skip == 0 ? head : Earliest(lane, slack[plan.skip]);
 }
 
@@ -300,21 +345,39 @@ void BatchDecision::Online(Lane lane) {
 }
 
 void BatchDecision::Batch(Lane lane) {
-  const Head head = Oldest(lane);
+  Head head = Oldest(lane);
   WindowLimits window = Limits();
   window.fill = true;
-  if (in_.cost.known() && Hard(Row(head.row))) {
-    window.time = std::max(head.deadline / margin_, Alone(Padded(head.row)));
+  if (in_.cost.known()) {
+    // A deadline that two more full batches would miss goes before age.
+    const Head due = EarliestHard(lane);
+    const double full = in_.cost.At(Padded(due.row)).At(window.rows);
+    if (due.deadline < 2 * margin_ * full) head = due;
+    if (Hard(Row(head.row))) {
+      window.time = std::max(head.deadline / margin_, Alone(Padded(head.row)));
+    }
   }
   const WindowBound bound = Fill(head, window);
   out_.reason = Reason(bound);
-  if (bound != WindowBound::kNone) return;
-  const TimePoint patience = Row(head.row).arrival + limits_.max_wait;
-  if (now_ < patience) {
+  if (bound == WindowBound::kNone) WaitForMore(Row(head.row));
+}
+
+// Puts the batch off while the wait that was promised to its head lasts and every deadline in it holds.
+void BatchDecision::WaitForMore(const QueuedRow& head) {
+  TimePoint until = head.arrival + limits_.max_wait;
+  CloseReason over = limits_.max_wait > Duration(0) ? CloseReason::kWait : CloseReason::kIdle;
+  const Duration needs(static_cast<int64_t>(BatchTime()) + kRounding);
+  for (const uint32_t i : out_.batch) {
+    if (Hard(Row(i)) && Row(i).deadline - needs < until) {
+      until = Row(i).deadline - needs;
+      over = CloseReason::kDeadline;
+    }
+  }
+  if (now_ < until) {
     out_.batch.clear();
-    Wake(patience);
-  } else if (limits_.max_wait > Duration(0)) {
-    out_.reason = CloseReason::kWait;
+    Wake(until);
+  } else {
+    out_.reason = over;
   }
 }
 

@@ -6,7 +6,6 @@
 namespace gimbal::policy {
 namespace {
 
-constexpr double kProfileWeight = 5;    // batches
 constexpr double kSigmaMemory = 0.98;   // of one batch to the next
 constexpr double kSigmaFloor = 1e-3;
 constexpr double kOutlier = 0.5;        // a residual above this (and 4 sigma) is a stall...
@@ -55,7 +54,8 @@ void CostModel::Observe(int rows, int length, Duration took) {
     const double limit = std::max(kOutlier, 4 * sigma_);
     outliers_in_a_row_ = std::abs(residual) > limit ? outliers_in_a_row_ + 1 : 0;
     if (outliers_in_a_row_ >= kShiftAfter) {
-      recent_.Forget(0.5);  // the law itself has moved
+      recent_.Forget(0.5);  // the law itself has moved, and the profile's with it
+      profile_weight_ *= 0.7;
       scale = y;
     } else {
       residual = std::clamp(residual, -limit, limit);
@@ -72,7 +72,7 @@ void CostModel::Observe(int rows, int length, Duration took) {
 
 void CostModel::Fit() {
   stats::LeastSquares all = recent_;
-  all.AddAll(profile_, kProfileWeight);
+  all.AddAll(profile_, profile_weight_);
   const stats::LeastSquares::Row w = all.Solve();
   token_ = w[0] * kTokenUnit;
   row_ = w[1];

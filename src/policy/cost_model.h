@@ -50,6 +50,7 @@ class CostModel {
   uint64_t seeds_ = 0;
   uint64_t observed_ = 0;
   int outliers_in_a_row_ = 0;
+  double profile_weight_ = 5;  // batches
   stats::LeastSquares profile_{4, 1.0};
   stats::LeastSquares recent_{4, 0.99};
 };
