@@ -368,8 +368,13 @@ void BatchDecision::WaitForMore(const QueuedRow& head) {
   CloseReason over = limits_.max_wait > Duration(0) ? CloseReason::kWait : CloseReason::kIdle;
   const Duration needs(static_cast<int64_t>(BatchTime()) + kRounding);
   for (const uint32_t i : out_.batch) {
-    if (Hard(Row(i)) && Row(i).deadline - needs < until) {
-      until = Row(i).deadline - needs;
+    const QueuedRow& row = Row(i);
+    if (!Hard(row)) continue;
+    // Without a prediction, half of the time that the row has is left for its batch.
+    const TimePoint latest =
+        in_.cost.known() ? row.deadline - needs : row.arrival + (row.deadline - row.arrival) / 2;
+    if (latest < until) {
+      until = latest;
       over = CloseReason::kDeadline;
     }
   }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kSigmaMemory = 0.98;   // of one batch to the next
 constexpr double kSigmaFloor = 1e-3;
-constexpr double kOutlier = 0.5;        // a residual above this (and 4 sigma) is a stall...
+constexpr double kOutlier = 0.5;        // a residual above this (and 4 sigma, or 1) is a stall...
 constexpr int kShiftAfter = 5;          // ...unless that many come in a row
 constexpr double kTokenUnit = 1. / 64;  // keeps the terms of the fit of similar size
 
@@ -51,14 +51,14 @@ void CostModel::Observe(int rows, int length, Duration took) {
   if (known()) {
     scale = std::max(1., At(length).At(rows));
     double residual = y / scale - 1;
-    const double limit = std::max(kOutlier, 4 * sigma_);
+    const double limit = std::clamp(4 * sigma_, kOutlier, 1.);
     outliers_in_a_row_ = std::abs(residual) > limit ? outliers_in_a_row_ + 1 : 0;
+    residual = std::clamp(residual, -limit, limit);
     if (outliers_in_a_row_ >= kShiftAfter) {
       recent_.Forget(0.5);  // the law itself has moved, and the profile's with it
       profile_weight_ *= 0.7;
       scale = y;
     } else {
-      residual = std::clamp(residual, -limit, limit);
       y = scale * (1 + residual);
     }
     const double variance =

@@ -188,9 +188,12 @@ class Watch {
       case CloseReason::kMemory:
         Require(limits_.scenario == Scenario::kEdge || limits_.memory_tokens > 0, "memory binds");
         break;
-      case CloseReason::kDeadline:
-        Require(s.cost.known(), "deadline: by prediction");
+      case CloseReason::kDeadline: {
+        bool due = s.cost.known();
+        for (const uint32_t i : a.batch) due |= s.rows[i].deadline != kNever;
+        Require(due, "deadline: a prediction or a deadline is known");
         break;
+      }
       case CloseReason::kWait: {
         bool waited = false;
         for (const uint32_t i : a.batch) waited |= now >= s.rows[i].arrival + limits_.max_wait;
