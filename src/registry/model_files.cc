@@ -356,10 +356,10 @@ class FolderReader {
     std::string_view wanted = "[PAD]";
     ASSIGN_OR_RETURN(const auto config, Open("tokenizer_config.json"));
     if (config) {
-      if (const auto named = config->Find("pad_token/content")) {
-        (void)named->get(wanted);
-      } else if (const auto plain = config->Find("pad_token")) {
-        (void)plain->get(wanted);
+      for (const char* key : {"pad_token", "pad_token/content"}) {
+        const auto value = config->Find(key);
+        std::string_view text;
+        if (value && value->get(text) == simdjson::SUCCESS) wanted = text;
       }
     }
     dom::array tokens;
