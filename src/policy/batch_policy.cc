@@ -80,7 +80,7 @@ class BatchDecision {
   bool CanLookAhead(Lane lane, const QueuedRow& head) const;
   Head LookFurther(Lane lane, Head head, double longest, double* time);
   void Batch(Lane lane);
-  void WaitForMore(const QueuedRow& head);
+  void WaitForMore(const QueuedRow& oldest);
   void Edge(Lane lane);
   WindowBound Fill(const Head& anchor, WindowLimits window);
   void KeepBulkShare();
@@ -320,10 +320,21 @@ BatchDecision::Head BatchDecision::LookFurther(Lane lane, Head head, double long
     look.longest = longest;
     look.max_rows = limits_.max_rows;
     look.instances = limits_.instances;
+    state_.busy_.clear();
+    for (const TimePoint t : in_.busy_until) state_.busy_.push_back(FromNow(t));
+    look.busy_until = state_.busy_;
+    if (limits_.instances > 1) {
+      look.may_wait = FromNow(Row(Oldest(lane).row).arrival + limits_.max_wait);
+    }
     plan = PlanAhead(look, static_cast<int>(kPlanShare * line.At(1) / kPlanStep));
   }
   // The other lane may fill what this one leaves of the longest batch.
   const bool others = lane == Lane::kBulk ? interactive_waits_ : bulk_waits_;
+  if (plan.wait > 0) {
+    *time = 0;
+    Wake(now_ + std::max(Duration(1), Duration(static_cast<int64_t>(plan.wait))));
+    return head;
+  }
   *time = std::max(line.At(plan.rows + 0.5), others ? *time : 0);
   return plan.skip == 0 ? head : Earliest(lane, slack[plan.skip]);
 }
@@ -334,7 +345,10 @@ void BatchDecision::Online(Lane lane) {
   if (in_.cost.known()) {
     const double longest = LongestBatch(lane, Row(head.row));
     double time = longest;
-    if (CanLookAhead(lane, Row(head.row))) head = LookFurther(lane, head, longest, &time);
+    if (CanLookAhead(lane, Row(head.row))) {
+      head = LookFurther(lane, head, longest, &time);
+      if (time == 0) return;  // waiting pays
+    }
     const double alone = Alone(Padded(head.row));
     const double due = head.deadline / margin_;
     // An over-due row without deadline has nothing to lose, and goes with as many as pay.
@@ -359,12 +373,12 @@ void BatchDecision::Batch(Lane lane) {
   }
   const WindowBound bound = Fill(head, window);
   out_.reason = Reason(bound);
-  if (bound == WindowBound::kNone) WaitForMore(Row(head.row));
+  if (bound == WindowBound::kNone) WaitForMore(Row(Oldest(lane).row));
 }
 
-// Puts the batch off while the wait that was promised to its head lasts and every deadline in it holds.
-void BatchDecision::WaitForMore(const QueuedRow& head) {
-  TimePoint until = head.arrival + limits_.max_wait;
+// Puts the batch off while the wait promised to the oldest row lasts and every deadline in it holds.
+void BatchDecision::WaitForMore(const QueuedRow& oldest) {
+  TimePoint until = oldest.arrival + limits_.max_wait;
   CloseReason over = limits_.max_wait > Duration(0) ? CloseReason::kWait : CloseReason::kIdle;
   const Duration needs(static_cast<int64_t>(BatchTime()) + kRounding);
   for (const uint32_t i : out_.batch) {

@@ -81,7 +81,7 @@ class BatchState {
 
   // Scratch, without meaning between calls
   std::vector<uint32_t> live_;
-  std::vector<double> slack_;
+  std::vector<double> slack_, busy_;
   WindowScratch window_;
 };
 

@@ -9,11 +9,9 @@ namespace {
 // Keeps the `keep` rows nearest to the anchor in length, nearest first.
 template <typename Before>
 void KeepNearest(std::vector<WindowRow>* rows, size_t keep, Before before) {
-  if (rows->size() > keep) {
-    std::nth_element(rows->begin(), rows->begin() + static_cast<ptrdiff_t>(keep), rows->end(), before);
-    rows->resize(keep);
-  }
-  std::sort(rows->begin(), rows->end(), before);
+  const size_t kept = std::min(keep, rows->size());
+  std::partial_sort(rows->begin(), rows->begin() + static_cast<ptrdiff_t>(kept), rows->end(), before);
+  rows->resize(kept);
 }
 
 bool Sooner(const WindowRow& a, const WindowRow& b) {

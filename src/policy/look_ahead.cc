@@ -25,19 +25,35 @@ class Imagination {
 
   // Rows that end late when `rows` rows after `skip` heads go first; stops counting at `enough`.
   int Late(int skip, int rows, int enough) {
-    const int m = std::min(q_.instances, kMaxInstances);
-    std::array<double, kMaxInstances> free{};
-    for (int i = 1; i < m && i <= static_cast<int>(q_.busy_until.size()); ++i) {
-      free[i] = std::max(0., q_.busy_until[i - 1]);
+    Busy(0);
+    free_[0] = q_.fixed + q_.per_row * rows;
+    return Continue(skip + rows, skip, enough);
+  }
+
+  // The same when no idle instance takes anything for `wait`.
+  int LateAfter(double wait, int enough) {
+    Busy(wait);
+    return Continue(0, 0, enough);
+  }
+
+ private:
+  static constexpr double kNoArrival = 1e300;
+
+  int instances() const { return std::min(q_.instances, kMaxInstances); }
+
+  void Busy(double idle_until) {
+    free_.fill(idle_until);
+    for (int i = 1; i < instances() && i <= static_cast<int>(q_.busy_until.size()); ++i) {
+      free_[i] = std::max(0., q_.busy_until[i - 1]);
     }
-    free[0] = q_.fixed + q_.per_row * rows;
-    int head = skip + rows;
-    int late = skip;
+  }
+
+  int Continue(int head, int late, int enough) {
     const double horizon = kHorizon * q_.objective;
     while (late < enough && budget_ > 0) {
       --budget_;
-      double* instance = std::min_element(free.begin(), free.begin() + m);
-      double t = std::max(*instance, Arrival(head));
+      double* instance = std::min_element(free_.begin(), free_.begin() + instances());
+      const double t = std::max(*instance, Arrival(head));
       if (t >= horizon) break;
       const int waiting = Arrived(t);
       while (head < waiting && t + q_.fixed + q_.per_row > Deadline(head)) ++head, ++late;
@@ -53,9 +69,6 @@ class Imagination {
     return late;
   }
 
- private:
-  static constexpr double kNoArrival = 1e300;
-
   int queued() const { return static_cast<int>(q_.slack.size()); }
   double Arrival(int i) const {
     if (i < queued()) return 0;
@@ -69,6 +82,7 @@ class Imagination {
   const LookAhead& q_;
   int& budget_;
   int cap_;
+  std::array<double, kMaxInstances> free_{};
 };
 
 }  // namespace
@@ -76,7 +90,7 @@ class Imagination {
 Plan PlanAhead(const LookAhead& q, int budget) {
   Imagination imagine(q, &budget);
   const int queued = static_cast<int>(q.slack.size());
-  Plan best{0, 1, kInfinite};
+  Plan best{0, 1, kInfinite, 0};
   for (int skip = 0; skip <= std::min(kMaxSkip, queued - 1) && skip < best.late; ++skip) {
     const int behind = queued - skip;
     const int feasible =
@@ -90,6 +104,14 @@ Plan PlanAhead(const LookAhead& q, int budget) {
       if (late < best.late || (late == best.late && rows > best.rows)) best = {skip, rows, late};
     }
     if (budget <= 0) break;
+  }
+  for (const double share : {1.0, 0.5}) {
+    if (q.may_wait <= 0 || best.late == 0 || budget <= 0) break;
+    const double latest = q.slack[0] - q.fixed - q.per_row * (queued + 1);
+    const double wait = share * std::min(q.may_wait, latest);
+    if (wait <= 0) break;
+    const int late = imagine.LateAfter(wait, best.late);
+    if (late < best.late) best = {0, 1, late, wait};
   }
   return best;
 }

@@ -14,6 +14,7 @@ struct LookAhead {
   double arrival_gap = 0;   // mean time between arrivals; 0: none are expected
   double objective = 0;     // deadline - arrival of the rows to come
   double longest = 0;       // batches take no longer than this, so that the next ones meet theirs
+  double may_wait = 0;      // an idle instance may be left idle so long; 0: not at all
   int max_rows = 1;
   int instances = 1;
 };
@@ -22,11 +23,13 @@ struct Plan {
   int skip = 0;   // heads to leave behind
   int rows = 1;   // to take after them
   int late = 0;   // rows late or left behind in the imagined future
+  double wait = 0;  // > 0: better dispatch nothing for this long (several instances only)
 };
 
 // Which rows to dispatch now so that fewest are late in the end. Imagines the next 2.5 objectives with
 // evenly spaced arrivals and the plain rule (as many as the head's deadline allows) for each of a few
-// first steps; picks the best. REQUIRES: slack is not empty, its first element >= fixed + per_row.
+// first steps; picks the best. With several instances, waiting is one of them: eager instances split
+// the work into small, dear batches. REQUIRES: slack is not empty, its first element >= fixed + per_row.
 // At most `budget` imagined batches in all.
 Plan PlanAhead(const LookAhead& queue, int budget);
 

@@ -150,7 +150,18 @@ class Watch {
     if (s.idle_instances == 0 || live_ == 0) return;
     Require(limits_.scenario != Scenario::kEdge, "edge never waits");
     Require(limits_.scenario == Scenario::kBatch || limits_.instances > 1, "one instance never waits");
-    Require(a.wake > now && a.wake <= now + limits_.max_wait, "a wait is bounded by max_wait");
+    TimePoint patience = kNever;  // of the lane that goes first
+    for (const Lane lane : {Lane::kInteractive, Lane::kBulk}) {
+      TimePoint oldest = kNever;
+      for (uint32_t i = 0; i < s.rows.size(); ++i) {
+        const bool expired = std::count(a.expired.begin(), a.expired.end(), i) > 0;
+        if (!expired && s.rows[i].lane == lane) oldest = std::min(oldest, s.rows[i].arrival);
+      }
+      if (oldest == kNever) continue;
+      const TimePoint until = oldest + limits_.max_wait;
+      patience = patience == kNever ? until : std::max(patience, until);
+    }
+    Require(a.wake > now && a.wake <= patience, "a wait is bounded by max_wait");
   }
 
   void Batch(const Snapshot& s, TimePoint now, const Action& a) {
@@ -196,8 +207,8 @@ class Watch {
       }
       case CloseReason::kWait: {
         bool waited = false;
-        for (const uint32_t i : a.batch) waited |= now >= s.rows[i].arrival + limits_.max_wait;
-        Require(waited, "wait: its head waited max_wait");
+        for (const QueuedRow& row : s.rows) waited |= now >= row.arrival + limits_.max_wait;
+        Require(waited, "wait: a row waited max_wait");
         break;
       }
       case CloseReason::kIdle: break;

@@ -50,6 +50,7 @@ class Comparison {
     spec.batch.max_tokens = 1 << 20;
     spec.batch.instances = p_.instances;
     spec.batch.length_bucket = 1;
+    spec.batch.max_wait = Ms(0.3 * p_.limit_ms);  // as long as the longest window of the grid
     spec.policy = policy;
     spec.fixed_rows = 128;
     return spec;
