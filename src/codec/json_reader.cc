@@ -18,7 +18,7 @@ constexpr size_t kMaxDepth = 64;
 std::string_view Explain(simdjson::error_code error) {
   switch (error) {
     case simdjson::DEPTH_ERROR: return "it is nested deeper than 64 levels";
-    case simdjson::STRING_ERROR: return "a string has an invalid escape";
+    case simdjson::STRING_ERROR: return "a string has an invalid escape (or half of a surrogate pair)";
     case simdjson::T_ATOM_ERROR:
     case simdjson::F_ATOM_ERROR:
     case simdjson::N_ATOM_ERROR: return "a bare word is none of true, false and null";
@@ -29,26 +29,6 @@ std::string_view Explain(simdjson::error_code error) {
     case simdjson::CAPACITY:
     case simdjson::MEMALLOC: return "it is too large to be parsed";
     default: return "its structure is broken (a missing or misplaced bracket, comma or colon)";
-  }
-}
-
-// JSON can spell half of a surrogate pair, which is no text. The parser stores such an escape as
-// three bytes that are not UTF-8; only bodies with a \u escape can hold one.
-bool HasLoneSurrogate(dom::element value) {
-  switch (value.type()) {
-    case dom::element_type::STRING:
-      return !IsValidUtf8(value.get_string().value_unsafe());
-    case dom::element_type::ARRAY:
-      for (const dom::element e : dom::array(value.get_array().value_unsafe())) {
-        if (HasLoneSurrogate(e)) return true;
-      }
-      return false;
-    case dom::element_type::OBJECT:
-      for (const auto& [key, e] : dom::object(value.get_object().value_unsafe())) {
-        if (!IsValidUtf8(key) || HasLoneSurrogate(e)) return true;
-      }
-      return false;
-    default: return false;
   }
 }
 
@@ -176,9 +156,6 @@ Result<JsonDocument> JsonDocument::Parse(std::string_view text, std::string_view
       return InvalidError(fmt::format("{} is not valid UTF-8 at byte {}", name, valid));
     }
     return Malformed(name, Explain(error));
-  }
-  if (text.find("\\u") != std::string_view::npos && HasLoneSurrogate(impl->root)) {
-    return Malformed(name, "a \\u escape spells half of a surrogate pair");
   }
   return JsonDocument(std::move(impl));
 }

@@ -212,11 +212,12 @@ struct HttpServer::Impl {
   void StopAccepting() {
     if (shared->draining.exchange(true)) return;
     workers.front()->loop().Post([this] {
-      if (!acceptor->is_open()) return;
-      TakeClients();
-      Error ignored;
-      acceptor->close(ignored);
-      retry->cancel();
+      if (acceptor->is_open()) {  // not after a failed Create
+        TakeClients();
+        Error ignored;
+        acceptor->close(ignored);
+        retry->cancel();
+      }
       // Behind the clients that were just handed out.
       for (const auto& worker : workers) {
         worker->loop().Post([worker] { worker->Drain(); });
