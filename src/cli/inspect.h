@@ -15,13 +15,13 @@ namespace gimbal::cli {
 
 // A model to look at, and the limits under which it would serve.
 struct InspectTarget {
-  std::string dir;
-  std::string name;  // empty: named after the folder
+  std::string dir = {};
+  std::string name = {};  // empty: named after the folder
   std::string version = "1";
   int threads = 1;
   int max_rows = 32;      // of a batch
   int max_tokens = 8192;  // of a batch, padding included
-  Bytes memory;           // of the model; 0: no limit
+  Bytes memory = {};      // of the model; 0: no limit
 };
 
 struct InspectOptions {

@@ -14,12 +14,12 @@
 namespace gimbal::registry {
 
 struct ReportOptions {
-  std::string dir;
+  std::string dir = {};
   int threads = 1;
   // The limits that the plan keeps to.
   int max_rows = 32;      // of a batch
   int max_tokens = 8192;  // of a batch, padding included
-  Bytes memory;           // of the model; 0: no limit
+  Bytes memory = {};      // of the model; 0: no limit
 };
 
 // The largest batch of rows of one length that keeps to the limits, and its activations.

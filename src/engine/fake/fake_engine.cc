@@ -35,7 +35,9 @@ class FakeLoadedModel : public LoadedModel {
   const model::Signature& signature() const override { return model_->signature; }
   const GraphFacts& facts() const override { return model_->facts; }
   Bytes weights_bytes() const override { return model_->weights; }
-  std::optional<ActivationMemory> activations() const override { return std::nullopt; }
+  std::optional<ActivationMemory> activations() const override {
+    return model_->activations ? std::optional(model_->activations()) : std::nullopt;
+  }
   Result<std::unique_ptr<Instance>> NewInstance() override {
     return std::make_unique<FakeInstance>(model_);
   }

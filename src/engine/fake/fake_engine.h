@@ -34,6 +34,7 @@ struct FakeModel {
   std::function<Result<std::vector<FakeTensor>>(Inputs)> run;
   Bytes weights;
   GraphFacts facts;
+  std::function<ActivationMemory()> activations;  // null: this engine does not count
 };
 
 // Engine of programmed models. Load() looks its path up in `models`; what is not there is

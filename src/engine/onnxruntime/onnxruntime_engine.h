@@ -12,7 +12,7 @@ namespace gimbal::engine {
 
 struct OnnxRuntimeOptions {
   // libonnxruntime.so; empty: the first of DefaultOnnxRuntimeLibraries() that exists.
-  std::string library;
+  std::string library = {};
   // Where the library's own warnings and errors go; null: nowhere. Outlives the engine.
   Log* log = nullptr;
 };
