@@ -86,11 +86,12 @@ Result<ModelReport> ReportModel(const ReportOptions& options, engine::Engine& en
   pipeline::TextEmbedder embedder(
       {*binding, report.files.pooling, report.files.pad_token_id, report.files.pad_type_id},
       std::move(instance));
+  // First, while no other shape has raised the peak.
+  const int longest = report.files.max_tokens > 0 ? report.files.max_tokens : kLongestTried;
+  ASSIGN_OR_RETURN(report.per_row_token, MeasurePerRowToken(*loaded, embedder, longest));
   const ProbeOptions probe{.longest = report.files.max_tokens,
                            .vocabulary = static_cast<int>(std::max<size_t>(2, report.vocabulary))};
   ASSIGN_OR_RETURN(report.batching, ProbeBatching(loaded->facts(), *binding, embedder, probe));
-  const int longest = report.files.max_tokens > 0 ? report.files.max_tokens : kLongestTried;
-  ASSIGN_OR_RETURN(report.per_row_token, MeasurePerRowToken(*loaded, embedder, longest));
   if (report.per_row_token) report.plan = Plan(options, report, longest);
   return report;
 }

@@ -47,6 +47,7 @@ class ModelReportTest : public ::testing::Test {
   Result<ModelReport> Report(ReportOptions options) {
     engine::FakeEngine engine({{dir_ + "/model.onnx", graph_}});
     options.dir = dir_;
+    peak_ = {};
     return ReportModel(options, engine);
   }
 
