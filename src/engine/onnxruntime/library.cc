@@ -76,8 +76,10 @@ void ORT_API_CALL WriteLog(void* log, OrtLoggingLevel severity, const char* /*ca
   });
 }
 
-// Telemetry has two doors: a library built with it starts an uploader with the environment unless
-// this variable is set, and events are on until they are turned off.
+// Telemetry has two doors: a library built with it starts an uploader with the environment, and
+// opens a database and a device id below ~/.cache, unless this variable is set; and events are on
+// until they are turned off. Nothing else of ours reads or writes the environment while threads
+// run.
 std::unique_ptr<Ort::Env> CreateEnv(Log* log) {
   setenv("ORT_DISABLE_TELEMETRY", "1", 1);
   auto env = std::make_unique<Ort::Env>(ORT_LOGGING_LEVEL_WARNING, "gimbal", &WriteLog, log);

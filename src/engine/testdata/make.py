@@ -43,6 +43,12 @@ save("opset_99", [helper.make_node("Relu", ["x"], ["z"])], [value("x", ["n"])], 
 square = numpy_helper.from_array(np.array([2, 2], dtype=np.int64), "shape")
 save("reshape", [helper.make_node("Reshape", ["x", "shape"], ["z"])], [value("x", ["n"])], [value("z", [2, 2])], [square])
 
+# Weights of 256 KiB, of which the file only has the recipe.
+size = numpy_helper.from_array(np.array([256, 256], dtype=np.int64), "size")
+half = helper.make_tensor("half", TensorProto.FLOAT, [1], [0.5])
+fill = helper.make_node("ConstantOfShape", ["size"], ["w"], value=half)
+save("matmul", [fill, helper.make_node("MatMul", ["x", "w"], ["z"])], [value("x", ["n", 256])], [value("z", ["n", 256])], [size])
+
 # A quantising operator inside the branch of an If.
 quantize = helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "q_scale", "q_zero"])
 restore = helper.make_node("DequantizeLinear", ["q", "q_scale", "q_zero"], ["a"])
