@@ -11,7 +11,7 @@ namespace gimbal::codec {
 
 // What a client may send at most. The setting's name is part of each refusal.
 struct DecodeLimits {
-  size_t max_rows = 512;  // limits.max_rows_per_request
+  size_t max_rows = 512;    // limits.max_rows_per_request
   Bytes max_text = MiB(1);  // of one text; limits.max_text
 };
 

@@ -64,9 +64,11 @@ const BadBody kBadNative[] = {
     {"unknown_far", R"({"text": "a", "zzzzzz": 1})", Code::kInvalid, "unknown field \"zzzzzz\""},
     {"repeated_field", R"({"text": "a", "priority": "bulk", "priority": "bulk"})", Code::kInvalid,
      "priority: the field is given twice"},
-    {"repeated_text", R"({"text": "a", "text": "b"})", Code::kInvalid, "text: the field is given twice"},
+    {"repeated_text", R"({"text": "a", "text": "b"})", Code::kInvalid,
+     "text: the field is given twice"},
     {"repeated_inputs", R"({"inputs": ["a"], "inputs": ["b"]})", Code::kInvalid, "given twice"},
-    {"repeated_id", R"({"text": "a", "id": "1", "id": "2"})", Code::kInvalid, "id: the field is given twice"},
+    {"repeated_id", R"({"text": "a", "id": "1", "id": "2"})", Code::kInvalid,
+     "id: the field is given twice"},
     {"text_and_inputs", R"({"text": "a", "inputs": ["b"]})", Code::kInvalid, "exclude each other"},
     {"inputs_is_string", R"({"inputs": "a"})", Code::kInvalid,
      "inputs: expected a list of rows, got a string"},
@@ -82,7 +84,8 @@ const BadBody kBadNative[] = {
     {"image", R"({"image": "aGk="})", Code::kInvalid, "takes \"text\""},
     {"tensors", R"({"tensors": {"x": [1]}})", Code::kInvalid, "takes \"text\""},
     {"query", R"({"query": "a", "text": "b"})", Code::kInvalid, "query: the task text-embedding"},
-    {"id_number", R"({"text": "a", "id": 5})", Code::kInvalid, "id: expected a string, got a number"},
+    {"id_number", R"({"text": "a", "id": 5})", Code::kInvalid,
+     "id: expected a string, got a number"},
     {"id_long", R"({"text": "a", "id": ")" + std::string(257, 'x') + "\"}", Code::kInvalid, "id: "},
     {"timeout_zero", R"({"text": "a", "timeout_ms": 0})", Code::kInvalid, "timeout_ms: "},
     {"timeout_negative", R"({"text": "a", "timeout_ms": -1})", Code::kInvalid, "got -1"},
@@ -116,18 +119,24 @@ const BadBody kBadOpenAi[] = {
     {"no_input", R"({"model": "m"})", Code::kInvalid, "input: the field is missing"},
     {"empty_input", R"({"model": "m", "input": ""})", Code::kInvalid, "input: the text is empty"},
     {"empty_list", R"({"model": "m", "input": []})", Code::kInvalid, "empty list"},
-    {"empty_row", R"({"model": "m", "input": ["a", ""]})", Code::kInvalid, "input[1]: the text is empty"},
+    {"empty_row", R"({"model": "m", "input": ["a", ""]})", Code::kInvalid,
+     "input[1]: the text is empty"},
     {"null_row", R"({"model": "m", "input": ["a", null]})", Code::kInvalid,
      "input[1]: expected a string, got null"},
-    {"token_ids", R"({"model": "m", "input": [1, 2]})", Code::kInvalid, "token-id input is not supported"},
-    {"token_lists", R"({"model": "m", "input": [[1, 2]]})", Code::kInvalid, "token-id input is not supported"},
+    {"token_ids", R"({"model": "m", "input": [1, 2]})", Code::kInvalid,
+     "token-id input is not supported"},
+    {"token_lists", R"({"model": "m", "input": [[1, 2]]})", Code::kInvalid,
+     "token-id input is not supported"},
     {"input_object", R"({"model": "m", "input": {}})", Code::kInvalid, "got an object"},
-    {"rows", R"({"model": "m", "input": ["a", "a", "a", "a"]})", Code::kTooLarge, "4 rows, the limit is 3"},
+    {"rows", R"({"model": "m", "input": ["a", "a", "a", "a"]})", Code::kTooLarge,
+     "4 rows, the limit is 3"},
     {"long_text", R"({"model": "m", "input": "123456789"})", Code::kTooLarge, "limits.max_text"},
     {"format", R"({"model": "m", "input": "a", "encoding_format": "hex"})", Code::kInvalid,
      "expected \"float\" or \"base64\", got \"hex\""},
-    {"dimensions", R"({"model": "m", "input": "a", "dimensions": 0})", Code::kInvalid, "dimensions: "},
-    {"dimensions_text", R"({"model": "m", "input": "a", "dimensions": "8"})", Code::kInvalid, "dimensions: "},
+    {"dimensions", R"({"model": "m", "input": "a", "dimensions": 0})", Code::kInvalid,
+     "dimensions: "},
+    {"dimensions_text", R"({"model": "m", "input": "a", "dimensions": "8"})", Code::kInvalid,
+     "dimensions: "},
 };
 INSTANTIATE_TEST_SUITE_P(Table, OpenAiRefuses, testing::ValuesIn(kBadOpenAi),
                          [](const auto& info) { return info.param.name; });
@@ -136,8 +145,11 @@ INSTANTIATE_TEST_SUITE_P(Table, OpenAiRefuses, testing::ValuesIn(kBadOpenAi),
 
 TEST(DecodeNative, TakesOneRow) {
   NativeRequest out;
-  ASSERT_TRUE(DecodeNative(R"({"text": "caf\u00e9", "id": "a1", "timeout_ms": 1.5, "priority": "bulk",
-                               "parameters": {"truncate": false}})", {}, out).ok());
+  ASSERT_TRUE(
+      DecodeNative(R"({"text": "caf\u00e9", "id": "a1", "timeout_ms": 1.5, "priority": "bulk",
+                               "parameters": {"truncate": false}})",
+                   {}, out)
+          .ok());
   EXPECT_FALSE(out.many);
   EXPECT_EQ(out.request.id, "a1");
   EXPECT_EQ(out.request.timeout, std::chrono::microseconds(1500));
@@ -182,10 +194,13 @@ TEST(DecodeNative, OneBadRowLeavesTheOthersAlone) {
       {R"({"text": 1})", Code::kInvalid, "inputs[1].text: expected a string, got a number"},
       {R"({"text": ""})", Code::kInvalid, "inputs[1].text: the text is empty"},
       {R"({"text": "a", "text": "b"})", Code::kInvalid, "inputs[1].text: the field is given twice"},
-      {R"({"text": "a", "text_pair": null})", Code::kInvalid, "inputs[1].text_pair: expected a string"},
-      {R"({"txt": "a"})", Code::kInvalid, "inputs[1]: unknown field \"txt\", did you mean \"text\"?"},
+      {R"({"text": "a", "text_pair": null})", Code::kInvalid,
+       "inputs[1].text_pair: expected a string"},
+      {R"({"txt": "a"})", Code::kInvalid,
+       "inputs[1]: unknown field \"txt\", did you mean \"text\"?"},
       {R"({"text": "a", "id": "x"})", Code::kInvalid, "inputs[1]: unknown field \"id\""},
-      {R"({"image": "aGk="})", Code::kInvalid, "inputs[1].image: the task text-embedding takes \"text\""},
+      {R"({"image": "aGk="})", Code::kInvalid,
+       "inputs[1].image: the task text-embedding takes \"text\""},
       {R"({"query": "q", "text": "a"})", Code::kInvalid, "inputs[1].query"},
       {R"("123456789")", Code::kTooLarge, "inputs[1]: the text has 9 bytes, the limit is 8B"},
   };
@@ -225,8 +240,8 @@ TEST(EncodeNative, AnswersOneRow) {
   const Answer answer = EncodeNative("a1", false, response, kCost);
   EXPECT_EQ(answer.http_status, 200);
   EXPECT_EQ(answer.body, std::string(R"({"id":"a1","model":"m","version":"1","status":"ok",)"
-                                     R"("result":[0.5,-1],)") + kCostText +
-                             R"(4,"padded_tokens":6}})");
+                                     R"("result":[0.5,-1],)") +
+                             kCostText + R"(4,"padded_tokens":6}})");
 }
 
 TEST(EncodeNative, OneFailedRowIsAWholeFailure) {
@@ -251,13 +266,15 @@ TEST(EncodeNative, AnswersManyRowsInPart) {
 
 TEST(EncodeNative, TakesTheCodeOfTheFirstErrorWhenEveryRowFailed) {
   model::InferResponse response = TwoRows(InvalidError("second"));
-  response.rows[0] = Status(Code::kOverloaded, "first").WithRetryAfter(std::chrono::milliseconds(1200));
+  response.rows[0] =
+      Status(Code::kOverloaded, "first").WithRetryAfter(std::chrono::milliseconds(1200));
   const Answer answer = EncodeNative("", true, response, kCost);
   EXPECT_EQ(answer.http_status, 429);
   EXPECT_EQ(answer.code, Code::kOverloaded);
   EXPECT_EQ(answer.retry_after, std::chrono::milliseconds(1200));
   EXPECT_NE(answer.body.find(R"("status":"error","results":[{"status":"error","type":"overloaded",)"
-                             R"("reason":"first","retry_after_ms":1200})"), std::string::npos)
+                             R"("reason":"first","retry_after_ms":1200})"),
+            std::string::npos)
       << answer.body;
 }
 
@@ -265,9 +282,12 @@ TEST(EncodeNative, TakesTheCodeOfTheFirstErrorWhenEveryRowFailed) {
 
 TEST(DecodeOpenAi, TakesStringsAndIgnoresWhatItDoesNotKnow) {
   OpenAiRequest out;
-  ASSERT_TRUE(DecodeOpenAiEmbeddings(
-      R"({"input": ["a", "b"], "user": "u", "new_field": {"x": 1}, "model": "no", "model": "m",
-          "encoding_format": "base64", "dimensions": 384})", {}, out).ok());
+  ASSERT_TRUE(
+      DecodeOpenAiEmbeddings(
+          R"({"input": ["a", "b"], "user": "u", "new_field": {"x": 1}, "model": "no", "model": "m",
+          "encoding_format": "base64", "dimensions": 384})",
+          {}, out)
+          .ok());
   EXPECT_EQ(out.request.model, "m");  // the last one counts
   EXPECT_TRUE(out.base64);
   EXPECT_EQ(out.dimensions, 384);
@@ -308,13 +328,15 @@ TEST(EncodeOpenAi, AnswersWithFloats) {
 TEST(EncodeOpenAi, AnswersWithBase64) {
   model::InferResponse response = TwoRows(model::RowOutput{{1.0f}, 3});
   const Answer answer = EncodeOpenAiEmbeddings("m", true, response);
-  EXPECT_NE(answer.body.find(R"("index":0,"embedding":"AAAAPwAAgL8=")"), std::string::npos) << answer.body;
-  EXPECT_NE(answer.body.find(R"("index":1,"embedding":"AACAPw==")"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find(R"("index":0,"embedding":"AAAAPwAAgL8=")"), std::string::npos)
+      << answer.body;
+  EXPECT_NE(answer.body.find(R"("index":1,"embedding":"AACAPw==")"), std::string::npos)
+      << answer.body;
 }
 
 TEST(EncodeOpenAi, AnyFailedRowFailsTheRequest) {
-  const Answer answer =
-      EncodeOpenAiEmbeddings("m", false, TwoRows(UnprocessableError("600 tokens, the limit is 512")));
+  const Answer answer = EncodeOpenAiEmbeddings(
+      "m", false, TwoRows(UnprocessableError("600 tokens, the limit is 512")));
   EXPECT_EQ(answer.http_status, 400);
   EXPECT_EQ(answer.body, R"({"error":{"message":"input[1]: 600 tokens, the limit is 512",)"
                          R"("type":"invalid_request_error","param":"input","code":"invalid"}})");
@@ -324,20 +346,26 @@ TEST(EncodeOpenAi, ListsModels) {
   model::ModelInfo info;
   info.name = "m";
   info.created_unix_s = 7;
-  EXPECT_EQ(EncodeOpenAiModels({&info, 1}),
-            R"({"object":"list","data":[{"id":"m","object":"model","created":7,"owned_by":"gimbal"}]})");
+  EXPECT_EQ(
+      EncodeOpenAiModels({&info, 1}),
+      R"({"object":"list","data":[{"id":"m","object":"model","created":7,"owned_by":"gimbal"}]})");
 }
 
 // --- errors, v2, base64 ---
 
 TEST(EncodeError, HasTheShapeOfEachProtocol) {
-  const Status status = Status(Code::kOverloaded, "full").WithRetryAfter(std::chrono::milliseconds(250));
+  const Status status =
+      Status(Code::kOverloaded, "full").WithRetryAfter(std::chrono::milliseconds(250));
   const Answer native = EncodeError(Protocol::kNative, status, "a1");
   EXPECT_EQ(native.http_status, 429);
-  EXPECT_EQ(native.body, R"({"id":"a1","status":"error","type":"overloaded","reason":"full","retry_after_ms":250})");
-  EXPECT_EQ(EncodeError(Protocol::kOpenAi, status, "").body,
-            R"({"error":{"message":"full","type":"rate_limit_error","param":null,"code":"overloaded","retry_after_ms":250}})");
-  EXPECT_EQ(EncodeError(Protocol::kKserve, NotFoundError("no \"x\""), "").body, R"({"error":"no \"x\""})");
+  EXPECT_EQ(
+      native.body,
+      R"({"id":"a1","status":"error","type":"overloaded","reason":"full","retry_after_ms":250})");
+  EXPECT_EQ(
+      EncodeError(Protocol::kOpenAi, status, "").body,
+      R"({"error":{"message":"full","type":"rate_limit_error","param":null,"code":"overloaded","retry_after_ms":250}})");
+  EXPECT_EQ(EncodeError(Protocol::kKserve, NotFoundError("no \"x\""), "").body,
+            R"({"error":"no \"x\""})");
 }
 
 TEST(EncodeError, EveryCodeHasAnHttpStatusOfFailure) {
@@ -368,14 +396,19 @@ TEST(V2, MetadataHasTheSpecifiedShape) {
             R"({"name":"m","versions":["1"],"platform":"onnx_onnxv1",)"
             R"("inputs":[{"name":"text","datatype":"BYTES","shape":[-1]}],)"
             R"("outputs":[{"name":"embedding","datatype":"FP32","shape":[-1,384]}]})");
-  EXPECT_EQ(EncodeServerMetadata("0.1", {}), R"({"name":"gimbal","version":"0.1","extensions":[]})");
+  EXPECT_EQ(EncodeServerMetadata("0.1", {}),
+            R"({"name":"gimbal","version":"0.1","extensions":[]})");
   EXPECT_EQ(EncodeModelReady("m", true), R"({"name":"m","ready":true})");
 }
 
 TEST(Base64, MatchesTheStandardsExamples) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
-      {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+  const std::pair<const char*, const char*> cases[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
   for (const auto& [plain, encoded] : cases) {
     std::string out;
     AppendBase64(out, plain, std::strlen(plain));

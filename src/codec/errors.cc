@@ -14,16 +14,21 @@ namespace {
 // The public API's own error types; our code goes into `code`.
 std::string_view OpenAiType(Code code) {
   switch (code) {
-    case Code::kUnauthenticated: return "authentication_error";
-    case Code::kForbidden: return "permission_error";
+    case Code::kUnauthenticated:
+      return "authentication_error";
+    case Code::kForbidden:
+      return "permission_error";
     case Code::kOverloaded:
-    case Code::kQuota: return "rate_limit_error";
+    case Code::kQuota:
+      return "rate_limit_error";
     case Code::kUnavailable:
     case Code::kOutOfMemoryBudget:
     case Code::kDeadline:
     case Code::kCancelled:
-    case Code::kInternal: return "server_error";
-    default: return "invalid_request_error";
+    case Code::kInternal:
+      return "server_error";
+    default:
+      return "invalid_request_error";
   }
 }
 
@@ -74,9 +79,15 @@ Answer EncodeError(model::Protocol protocol, const Status& status, std::string_v
   CHECK(!status.ok(), "an error answer needs an error");
   JsonWriter w;
   switch (protocol) {
-    case model::Protocol::kNative: WriteNative(w, status, label); break;
-    case model::Protocol::kOpenAi: WriteOpenAi(w, status, label); break;
-    case model::Protocol::kKserve: WriteKserve(w, status); break;
+    case model::Protocol::kNative:
+      WriteNative(w, status, label);
+      break;
+    case model::Protocol::kOpenAi:
+      WriteOpenAi(w, status, label);
+      break;
+    case model::Protocol::kKserve:
+      WriteKserve(w, status);
+      break;
   }
   return {HttpStatus(status.code()), status.code(), std::move(w).Take(), status.retry_after()};
 }

@@ -17,18 +17,27 @@ constexpr size_t kMaxDepth = 64;
 // simdjson numbers its stages differently from what a client wants to know.
 std::string_view Explain(simdjson::error_code error) {
   switch (error) {
-    case simdjson::DEPTH_ERROR: return "it is nested deeper than 64 levels";
-    case simdjson::STRING_ERROR: return "a string has an invalid escape (or half of a surrogate pair)";
+    case simdjson::DEPTH_ERROR:
+      return "it is nested deeper than 64 levels";
+    case simdjson::STRING_ERROR:
+      return "a string has an invalid escape (or half of a surrogate pair)";
     case simdjson::T_ATOM_ERROR:
     case simdjson::F_ATOM_ERROR:
-    case simdjson::N_ATOM_ERROR: return "a bare word is none of true, false and null";
-    case simdjson::NUMBER_ERROR: return "a number is malformed or out of range";
-    case simdjson::EMPTY: return "it is empty";
-    case simdjson::UNESCAPED_CHARS: return "a string holds a control character that is not escaped";
-    case simdjson::UNCLOSED_STRING: return "a string is not closed";
+    case simdjson::N_ATOM_ERROR:
+      return "a bare word is none of true, false and null";
+    case simdjson::NUMBER_ERROR:
+      return "a number is malformed or out of range";
+    case simdjson::EMPTY:
+      return "it is empty";
+    case simdjson::UNESCAPED_CHARS:
+      return "a string holds a control character that is not escaped";
+    case simdjson::UNCLOSED_STRING:
+      return "a string is not closed";
     case simdjson::CAPACITY:
-    case simdjson::MEMALLOC: return "it is too large to be parsed";
-    default: return "its structure is broken (a missing or misplaced bracket, comma or colon)";
+    case simdjson::MEMALLOC:
+      return "it is too large to be parsed";
+    default:
+      return "its structure is broken (a missing or misplaced bracket, comma or colon)";
   }
 }
 
@@ -60,26 +69,38 @@ struct JsonAccess {
 
 std::string_view JsonTypeName(JsonType type) {
   switch (type) {
-    case JsonType::kNull: return "null";
-    case JsonType::kBool: return "a boolean";
-    case JsonType::kNumber: return "a number";
-    case JsonType::kString: return "a string";
-    case JsonType::kArray: return "a list";
-    case JsonType::kObject: return "an object";
+    case JsonType::kNull:
+      return "null";
+    case JsonType::kBool:
+      return "a boolean";
+    case JsonType::kNumber:
+      return "a number";
+    case JsonType::kString:
+      return "a string";
+    case JsonType::kArray:
+      return "a list";
+    case JsonType::kObject:
+      return "an object";
   }
   return "";
 }
 
 JsonType JsonValue::type() const {
   switch (JsonAccess::Of(*this).type()) {
-    case dom::element_type::ARRAY: return JsonType::kArray;
-    case dom::element_type::OBJECT: return JsonType::kObject;
+    case dom::element_type::ARRAY:
+      return JsonType::kArray;
+    case dom::element_type::OBJECT:
+      return JsonType::kObject;
     case dom::element_type::INT64:
     case dom::element_type::UINT64:
-    case dom::element_type::DOUBLE: return JsonType::kNumber;
-    case dom::element_type::STRING: return JsonType::kString;
-    case dom::element_type::BOOL: return JsonType::kBool;
-    case dom::element_type::NULL_VALUE: break;
+    case dom::element_type::DOUBLE:
+      return JsonType::kNumber;
+    case dom::element_type::STRING:
+      return JsonType::kString;
+    case dom::element_type::BOOL:
+      return JsonType::kBool;
+    case dom::element_type::NULL_VALUE:
+      break;
   }
   return JsonType::kNull;
 }

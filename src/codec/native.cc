@@ -49,8 +49,8 @@ Status RepeatedField(std::string_view where) {
 }
 
 Status ForeignRow(std::string_view where) {
-  return InvalidError(fmt::format(
-      "{}: the task text-embedding takes \"text\", not this kind of input", where));
+  return InvalidError(
+      fmt::format("{}: the task text-embedding takes \"text\", not this kind of input", where));
 }
 
 // Reads the fields of one row as they come, wherever they stand: in a row's object or at the top.
@@ -171,11 +171,16 @@ Status DecodeId(JsonValue value, NativeRequest& out) {
 
 Status DecodeField(Field field, JsonValue value, const DecodeLimits& limits, NativeRequest& out) {
   switch (field) {
-    case kTimeoutMs: return DecodeTimeout(value, out);
-    case kPriority: return DecodePriority(value, out);
-    case kParameters: return DecodeParameters(value, out);
-    case kInputs: return DecodeInputs(value, limits, out);
-    default: return Status::Ok();  // the id was read before; a row's fields are the reader's
+    case kTimeoutMs:
+      return DecodeTimeout(value, out);
+    case kPriority:
+      return DecodePriority(value, out);
+    case kParameters:
+      return DecodeParameters(value, out);
+    case kInputs:
+      return DecodeInputs(value, limits, out);
+    default:
+      return Status::Ok();  // the id was read before; a row's fields are the reader's
   }
 }
 

@@ -24,7 +24,8 @@ Status AppendText(JsonValue value, std::string_view where, const DecodeLimits& l
 
 Status DecodeInput(JsonValue value, const DecodeLimits& limits, OpenAiRequest& out) {
   if (value.is(JsonType::kString)) return AppendText(value, "input", limits, out);
-  if (!value.is(JsonType::kArray)) return WrongType("input", "a string or a list of strings", value);
+  if (!value.is(JsonType::kArray))
+    return WrongType("input", "a string or a list of strings", value);
   DecodeLimits own = limits;
   own.max_rows = std::min(limits.max_rows, kMaxInputs);
   RETURN_IF_ERROR(CheckRowCount(value.size(), "input", own));
@@ -75,7 +76,8 @@ struct FieldDecoder {
 
 // The model first: a failure further on is then counted under its name.
 constexpr FieldDecoder kDecoders[] = {
-    {"model", true, [](JsonValue v, const DecodeLimits&, OpenAiRequest& o) { return DecodeModel(v, o); }},
+    {"model", true,
+     [](JsonValue v, const DecodeLimits&, OpenAiRequest& o) { return DecodeModel(v, o); }},
     {"encoding_format", false,
      [](JsonValue v, const DecodeLimits&, OpenAiRequest& o) { return DecodeFormat(v, o); }},
     {"dimensions", false,
@@ -142,9 +144,9 @@ Status CheckDimensions(const OpenAiRequest& request, const model::ModelInfo& mod
   const model::Shape& shape = model.signature.outputs.front().shape;
   const int64_t has = shape.empty() ? -1 : shape.back();
   if (has == *request.dimensions) return Status::Ok();
-  return InvalidError(fmt::format(
-      "dimensions: {} was asked, the model \"{}\" has {} and cannot be shortened",
-      *request.dimensions, model.name, has));
+  return InvalidError(
+      fmt::format("dimensions: {} was asked, the model \"{}\" has {} and cannot be shortened",
+                  *request.dimensions, model.name, has));
 }
 
 Answer EncodeOpenAiEmbeddings(std::string_view model, bool base64,

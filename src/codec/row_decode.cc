@@ -5,8 +5,8 @@
 namespace gimbal::codec {
 
 Status WrongType(std::string_view where, std::string_view expected, JsonValue got) {
-  return InvalidError(fmt::format("{}: expected {}, got {}", where, expected,
-                                  JsonTypeName(got.type())));
+  return InvalidError(
+      fmt::format("{}: expected {}, got {}", where, expected, JsonTypeName(got.type())));
 }
 
 Result<std::string> DecodeText(JsonValue value, std::string_view where,

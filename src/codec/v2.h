@@ -18,8 +18,8 @@ std::string EncodeServerMetadata(std::string_view version,
 std::string EncodeModelMetadata(const model::ModelInfo& model,
                                 std::span<const std::string> versions);
 
-std::string EncodeLive(bool live);                              // {"live": true}
-std::string EncodeReady(bool ready);                            // {"ready": true}
+std::string EncodeLive(bool live);                                // {"live": true}
+std::string EncodeReady(bool ready);                              // {"ready": true}
 std::string EncodeModelReady(std::string_view name, bool ready);  // {"name", "ready"}
 
 }  // namespace gimbal::codec

@@ -40,7 +40,8 @@ class InputBuffer {
   void Clear() { begin_ = end_ = 0; }
   void Append(size_t n) { end_ += n; }
 
-  // Space behind the unread bytes; `wanted` is the capacity to aim at. REQUIRES: no read is pending.
+  // Space behind the unread bytes; `wanted` is the capacity to aim at. REQUIRES: no read is
+  // pending.
   asio::mutable_buffer Room(size_t wanted) {
     if (begin_ > 0) {
       std::memmove(bytes_.data(), bytes_.data() + begin_, size());
@@ -160,7 +161,7 @@ void Connection::Start() {
     return Close();
   }
   socket_.non_blocking(true, error);  // a client may have left already; the first read then says so
-  const int on = 1;  // not an option of every kind of socket, so a failure is none
+  const int on = 1;                   // not an option of every kind of socket, so a failure is none
   setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   BeginRequest();
   ReadMore();
@@ -179,8 +180,8 @@ void Connection::ReadMore() {
       [self = shared_from_this()](const Error& error, size_t n) { self->OnRead(error, n); });
 }
 
-// One read is always pending, also while a request is under way: its end is how a client that leaves
-// is noticed, and what comes meanwhile is the next request.
+// One read is always pending, also while a request is under way: its end is how a client that
+// leaves is noticed, and what comes meanwhile is the next request.
 void Connection::OnRead(const Error& error, size_t n) {
   reading_ = false;
   if (state_ == State::kClosed) return;
@@ -204,7 +205,8 @@ void Connection::OnRead(const Error& error, size_t n) {
 void Connection::OnPeerLeft() {
   peer_left_ = true;
   switch (state_) {
-    case State::kWriting: return;  // it may still read; a write tells
+    case State::kWriting:
+      return;  // it may still read; a write tells
     case State::kInFlight: {
       shared_->gone.fetch_add(1, std::memory_order_relaxed);
       const auto gone = std::move(gone_);
@@ -215,10 +217,12 @@ void Connection::OnPeerLeft() {
     case State::kReading: {
       const bool inside = !Idle() && !discarding_;
       Close();
-      if (inside) Deliver({CancelledError("the client left before its request was complete")}, false);
+      if (inside)
+        Deliver({CancelledError("the client left before its request was complete")}, false);
       return;
     }
-    default: return Close();
+    default:
+      return Close();
   }
 }
 
@@ -242,7 +246,9 @@ bool Connection::Step() {
       if (input_.size() <= kLargeBuffer + options().max_header_bytes) return false;
       Deliver({InvalidError("malformed HTTP request: a line without end")}, false);
       return true;
-    case RequestParser::Step::kHeaders: OnHeaders(); return true;
+    case RequestParser::Step::kHeaders:
+      OnHeaders();
+      return true;
     case RequestParser::Step::kDone:
       if (discarding_) {
         BeginRequest();
@@ -271,10 +277,12 @@ void Connection::OnHeaders() {
   if (!head.has_body()) return;
   const bool expects = WantsContinue(head) && input_.empty();
   if (!plan.read || length > limit) {
-    unread_ = head.chunked() || expects || length > kMaxDiscarded ? Unread::kClose : Unread::kDiscard;
+    unread_ =
+        head.chunked() || expects || length > kMaxDiscarded ? Unread::kClose : Unread::kDiscard;
     if (plan.read) {
       return Deliver({TooLargeError(fmt::format("the body has {} bytes, the limit is {}", length,
-                                                FormatBytes(plan.max_body)))}, false);
+                                                FormatBytes(plan.max_body)))},
+                     false);
     }
     return Deliver({}, false);
   }
@@ -334,7 +342,8 @@ void Connection::Reply(HttpResponse response, SentFn sent) {
 void Connection::Run(std::function<void()> work) {
   if (loop_->InLoop()) return work();
   auto shared_work = std::make_shared<std::function<void()>>(std::move(work));
-  if (!loop_->Post([self = shared_from_this(), shared_work] { (*shared_work)(); })) (*shared_work)();
+  if (!loop_->Post([self = shared_from_this(), shared_work] { (*shared_work)(); }))
+    (*shared_work)();
 }
 
 void Connection::DoReply(HttpResponse response, SentFn sent) {
@@ -432,7 +441,9 @@ void Connection::Tick(TimePoint now) {
   const Duration limit = body ? options().body_timeout : options().header_timeout;
   unread_ = Unread::kClose;
   Deliver({InvalidError(fmt::format("the {} was not complete within {}", body ? "body" : "head",
-                                    FormatDuration(limit))), 408}, false);
+                                    FormatDuration(limit))),
+           408},
+          false);
 }
 
 void Connection::Drain(TimePoint now) {

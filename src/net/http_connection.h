@@ -28,9 +28,9 @@ struct ServerShared {
   int open GUARDED_BY(mu) = 0;
 };
 
-// One client connection: bytes in, requests to the handler, answers out, in order. Lives on one loop;
-// every method except those of ExchangeSink is called on its thread. Owned by the server's set of
-// connections and by the exchange under way.
+// One client connection: bytes in, requests to the handler, answers out, in order. Lives on one
+// loop; every method except those of ExchangeSink is called on its thread. Owned by the server's
+// set of connections and by the exchange under way.
 class HttpConnection : public ExchangeSink {
  public:
   using ClosedFn = std::function<void(HttpConnection*)>;

@@ -17,8 +17,8 @@
 namespace gimbal::net {
 
 // Request line and header fields of one request. All text lives in one string, so a head costs two
-// allocations and the views stay valid until the head is assigned to or destroyed; a moved head keeps
-// its fields. Owned by whoever holds it; not shared between threads.
+// allocations and the views stay valid until the head is assigned to or destroyed; a moved head
+// keeps its fields. Owned by whoever holds it; not shared between threads.
 class RequestHead {
  public:
   std::string_view method() const { return View(method_); }  // as sent: "GET"
@@ -70,7 +70,7 @@ class RequestHead {
 // values become spaces.
 struct HttpResponse {
   int status = 200;
-  std::string_view content_type = "application/json";  // REQUIRES: static storage
+  std::string_view content_type = "application/json";             // REQUIRES: static storage
   std::vector<std::pair<std::string_view, std::string>> headers;  // names: static storage
   std::string body;
   bool close = false;  // end the connection after this answer
@@ -78,9 +78,9 @@ struct HttpResponse {
 
 // What became of an answer.
 struct SentInfo {
-  TimePoint at;      // when the last byte was handed to the socket, or the failure was seen
-  Bytes bytes;       // handed over, head included
-  bool ok = false;   // false: the client had left, or the server was stopped
+  TimePoint at;     // when the last byte was handed to the socket, or the failure was seen
+  Bytes bytes;      // handed over, head included
+  bool ok = false;  // false: the client had left, or the server was stopped
 };
 using SentFn = std::function<void(const SentInfo&)>;
 
@@ -99,8 +99,8 @@ class ExchangeSink {
   virtual void SetGone(std::function<void()> gone) = 0;
 };
 
-// One request and the duty to answer it exactly once. Made by the server, owned by the handler, which
-// may pass it to any thread. An exchange that is destroyed unanswered answers 500.
+// One request and the duty to answer it exactly once. Made by the server, owned by the handler,
+// which may pass it to any thread. An exchange that is destroyed unanswered answers 500.
 //
 //   exchange->Reply({.status = 200, .body = "{}"}, [](const SentInfo& sent) { ... });
 class HttpExchange {
@@ -132,8 +132,8 @@ class HttpExchange {
   // server has been stopped. Never dropped. Any thread.
   void RunOnIoThread(std::function<void()> work) { sink_->Run(std::move(work)); }
 
-  // Any thread. `sent` (may be empty) runs exactly once: on the I/O thread, or in the caller when the
-  // server has been stopped. REQUIRES: not answered yet.
+  // Any thread. `sent` (may be empty) runs exactly once: on the I/O thread, or in the caller when
+  // the server has been stopped. REQUIRES: not answered yet.
   void Reply(HttpResponse response, SentFn sent);
 
   // For the server and for tests.

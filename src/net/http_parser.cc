@@ -62,7 +62,8 @@ class Parser final : public http::basic_parser<true> {
   void on_field_impl(http::field name, beast::string_view text, beast::string_view value,
                      Error& ec) override {
     Count(text.size() + value.size() + 4, ec);
-    if (ec || head_done_) return;  // trailers are read and ignored: nobody has looked at them in time
+    if (ec || head_done_)
+      return;  // trailers are read and ignored: nobody has looked at them in time
     // Any other coding would leave the end of the body unknown, which is how requests are smuggled.
     if (name == http::field::transfer_encoding && !beast::iequals(value, "chunked")) {
       bad_framing_ = true;
@@ -125,12 +126,13 @@ struct RequestParser::Impl {
 
   Refusal Explain(beast::error_code ec) const {
     if (parser->body_too_large()) {
-      return {TooLargeError(fmt::format("the body is over the limit of {}",
-                                        FormatBytes(max_body))), 0};
+      return {TooLargeError(fmt::format("the body is over the limit of {}", FormatBytes(max_body))),
+              0};
     }
     if (parser->header_too_large() || ec == http::error::header_limit) {
       return {TooLargeError(fmt::format("the headers are over the limit of {} bytes or {} fields",
-                                        max_header, kMaxFields)), 431};
+                                        max_header, kMaxFields)),
+              431};
     }
     if (parser->bad_framing()) {
       return {InvalidError("Transfer-Encoding: only chunked is supported"), 501};
@@ -170,8 +172,7 @@ RequestParser::Step RequestParser::Put(std::string_view input, size_t& consumed)
   }
   while (!parser.is_done() && consumed < input.size()) {
     beast::error_code ec;
-    const size_t n =
-        parser.put({input.data() + consumed, input.size() - consumed}, ec);
+    const size_t n = parser.put({input.data() + consumed, input.size() - consumed}, ec);
     consumed += n;
     if (ec == http::error::need_more) return Step::kNeedMore;
     if (ec) {

@@ -35,7 +35,7 @@ class RequestParser {
   void SetBodyPlan(Bytes max_body, bool store);
   void Reset();
 
-  bool started() const;      // a byte of a request was taken
+  bool started() const;  // a byte of a request was taken
   bool headers_done() const;
   RequestHead& head();
   std::string& body();

@@ -32,10 +32,10 @@ class InPieces : public testing::TestWithParam<size_t> {};
 
 TEST_P(InPieces, ReadsABodyOfKnownLength) {
   RequestParser parser(kMaxHeader);
-  ASSERT_EQ(Feed(parser,
-                 "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nX-A: 1\r\n\r\nhello",
-                 GetParam()),
-            Step::kDone);
+  ASSERT_EQ(
+      Feed(parser, "POST /v1/x?y=1 HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nX-A: 1\r\n\r\nhello",
+           GetParam()),
+      Step::kDone);
   EXPECT_EQ(parser.head().method(), "POST");
   EXPECT_EQ(parser.head().target(), "/v1/x?y=1");
   EXPECT_EQ(parser.head().path(), "/v1/x");
@@ -87,7 +87,8 @@ TEST(RequestParser, LimitsTheNumberOfFields) {
 
 TEST(RequestParser, LeavesTheNextRequestAlone) {
   RequestParser parser(kMaxHeader);
-  const std::string_view two = "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n";
+  const std::string_view two =
+      "GET /1 HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n";
   size_t consumed = 0;
   ASSERT_EQ(parser.Put(two, consumed), Step::kHeaders);
   EXPECT_EQ(consumed, two.size() / 2);
@@ -97,8 +98,9 @@ TEST(RequestParser, LeavesTheNextRequestAlone) {
 
 TEST(RequestParser, ReadsTheOtherForms) {
   RequestParser parser(kMaxHeader);
-  ASSERT_EQ(Feed(parser, "\r\n\r\nGET http://host:1/a?b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 3),
-            Step::kDone);
+  ASSERT_EQ(
+      Feed(parser, "\r\n\r\nGET http://host:1/a?b HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", 3),
+      Step::kDone);
   EXPECT_EQ(parser.head().path(), "/a");
   EXPECT_EQ(parser.head().version(), 10);
   EXPECT_TRUE(parser.head().keep_alive());
@@ -106,7 +108,8 @@ TEST(RequestParser, ReadsTheOtherForms) {
   ASSERT_EQ(Feed(parser, "GET / HTTP/1.0\r\n\r\n", 100), Step::kDone);
   EXPECT_FALSE(parser.head().keep_alive());
   parser.Reset();
-  ASSERT_EQ(Feed(parser, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", 100), Step::kDone);
+  ASSERT_EQ(Feed(parser, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", 100),
+            Step::kDone);
   EXPECT_FALSE(parser.head().keep_alive());
 }
 
@@ -123,11 +126,14 @@ TEST(RequestParser, RefusesWhatIsNotHttp) {
       {"space in name", "GET / HTTP/1.1\r\nHost : h\r\n\r\n", 400},
       {"length is no number", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5x\r\n\r\n", 400},
       {"negative length", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -5\r\n\r\n", 400},
-      {"two lengths", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400},
+      {"two lengths",
+       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", 400},
       {"length and chunked",
-       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+       "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+       400},
       {"other coding", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip\r\n\r\n", 501},
-      {"coding chain", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", 501},
+      {"coding chain", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+       501},
       {"bad chunk", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
       {"long target", "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\nHost: h\r\n\r\n", 431},
   };

@@ -28,8 +28,10 @@ constexpr std::string_view kTooManyConnections =
 // "H:P" or "[V6]:P".
 Result<tcp::endpoint> ParseAddress(const std::string& text) {
   const auto bad = [&] {
-    return InvalidError(fmt::format("address \"{}\": expected HOST:PORT with a numeric host, such as "
-                                    "127.0.0.1:8000 or [::1]:8000", text));
+    return InvalidError(
+        fmt::format("address \"{}\": expected HOST:PORT with a numeric host, such as "
+                    "127.0.0.1:8000 or [::1]:8000",
+                    text));
   };
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon + 1 == text.size()) return bad();
@@ -69,8 +71,9 @@ class Worker : public std::enable_shared_from_this<Worker> {
   void Open(int fd) {
     open_.fetch_add(1, std::memory_order_relaxed);
     loop_->Post([self = shared_from_this(), fd] {
-      auto connection = MakeHttpConnection(self->loop_, self->shared_, fd, [self = self.get()](
-          HttpConnection* closed) { self->OnClosed(closed); });
+      auto connection = MakeHttpConnection(
+          self->loop_, self->shared_, fd,
+          [self = self.get()](HttpConnection* closed) { self->OnClosed(closed); });
       const bool first = self->connections_.empty();
       self->connections_.emplace(connection.get(), connection);
       if (first && !self->ticking_) self->StartTimer();
@@ -154,8 +157,10 @@ struct HttpServer::Impl {
     if (!error) acceptor->non_blocking(true, error);
     if (!error) address = FormatAddress(acceptor->local_endpoint(error));
     if (error == asio::error::address_in_use) {
-      return UnavailableError(fmt::format("{}: address already in use; choose another with {} or "
-                                          "port 0", options().address, options().flag));
+      return UnavailableError(
+          fmt::format("{}: address already in use; choose another with {} or "
+                      "port 0",
+                      options().address, options().flag));
     }
     if (error) return UnavailableError(fmt::format("{}: {}", options().address, error.message()));
     return Status::Ok();
@@ -177,8 +182,8 @@ struct HttpServer::Impl {
   // Accepts whoever has connected. False when the process has no descriptor left.
   bool TakeClients() {
     while (true) {
-      const int fd = accept4(acceptor->native_handle(), nullptr, nullptr,
-                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd =
+          accept4(acceptor->native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         Admit(fd);
       } else if (errno != EINTR && errno != ECONNABORTED) {
@@ -198,14 +203,13 @@ struct HttpServer::Impl {
     if (full) {
       refused.fetch_add(1, std::memory_order_relaxed);
       // The empty socket takes so few bytes at once; a client that has left already needs none.
-      [[maybe_unused]] const ssize_t n = send(fd, kTooManyConnections.data(),
-                                              kTooManyConnections.size(), MSG_NOSIGNAL);
+      [[maybe_unused]] const ssize_t n =
+          send(fd, kTooManyConnections.data(), kTooManyConnections.size(), MSG_NOSIGNAL);
       ::close(fd);
       return;
     }
-    const auto least = std::min_element(workers.begin(), workers.end(), [](auto& a, auto& b) {
-      return a->open() < b->open();
-    });
+    const auto least = std::min_element(workers.begin(), workers.end(),
+                                        [](auto& a, auto& b) { return a->open() < b->open(); });
     (*least)->Open(fd);
   }
 
@@ -268,7 +272,8 @@ HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HttpServer::~HttpServer() { Stop(TimePoint::min()); }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::Create(Options options, HttpHandler& handler) {
-  CHECK(options.io_threads > 0 && options.max_connections > 0, "the caller has checked its settings");
+  CHECK(options.io_threads > 0 && options.max_connections > 0,
+        "the caller has checked its settings");
   auto impl = std::make_unique<Impl>(std::move(options), handler);
   for (int i = 0; i < impl->options().io_threads; ++i) {
     impl->workers.push_back(std::make_shared<Worker>(

@@ -13,7 +13,8 @@ namespace gimbal::net {
 
 // An HTTP/1.1 server: sockets, framing, limits and timers, no meaning. Each I/O thread runs its own
 // loop and owns the connections given to it; a connection has one request in flight, and pipelined
-// ones wait their turn in a bounded buffer. Owned by `app`; Stop() and the destructor from one thread.
+// ones wait their turn in a bounded buffer. Owned by `app`; Stop() and the destructor from one
+// thread.
 //
 // A request whose first byte was read is answered, also while draining: then with
 // `Connection: close`.
@@ -31,7 +32,7 @@ class HttpServer {
     Duration body_timeout = std::chrono::seconds(60);    // end of headers to end of body
     Duration idle_timeout = std::chrono::seconds(75);    // between requests
     Duration write_timeout = std::chrono::seconds(60);   // first to last byte of an answer
-    Duration linger = std::chrono::seconds(2);  // for a refused client to read the answer
+    Duration linger = std::chrono::seconds(2);           // for a refused client to read the answer
     Duration drain_idle = std::chrono::milliseconds(500);  // for one last request while draining
     const Clock* clock = &Clock::Steady();                 // for stamps and timers
   };
@@ -47,16 +48,17 @@ class HttpServer {
   // requests under way are answered, connections close after their answer or when idle.
   void StopAccepting();
 
-  // Drains until every connection has closed or `deadline`, then closes the rest and joins. Exchanges
-  // still held are answered into the void: their `sent` gets ok = false. Whether all had closed.
+  // Drains until every connection has closed or `deadline`, then closes the rest and joins.
+  // Exchanges still held are answered into the void: their `sent` gets ok = false. Whether all had
+  // closed.
   bool Stop(TimePoint deadline);
 
   struct Stats {
-    int connections = 0;            // open now
-    uint64_t accepted = 0;          // since the start
-    uint64_t refused = 0;           // over max_connections
-    uint64_t timed_out = 0;         // closed by the header, body, idle or write timer
-    uint64_t gone = 0;              // left with a request in flight
+    int connections = 0;     // open now
+    uint64_t accepted = 0;   // since the start
+    uint64_t refused = 0;    // over max_connections
+    uint64_t timed_out = 0;  // closed by the header, body, idle or write timer
+    uint64_t gone = 0;       // left with a request in flight
   };
   Stats stats() const;
 

@@ -100,8 +100,8 @@ class Client {
   std::string pending_;
 };
 
-// Answers at once with "METHOD target body", or, for targets that begin with /hold, keeps the exchange
-// for the test. /refuse asks not to read the body.
+// Answers at once with "METHOD target body", or, for targets that begin with /hold, keeps the
+// exchange for the test. /refuse asks not to read the body.
 class Puppet : public HttpHandler {
  public:
   BodyPlan OnHeaders(const RequestHead& head) override {
@@ -182,8 +182,11 @@ class HttpServerTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
-std::string Get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n"; }
-std::string Post(const std::string& target, const std::string& body, const std::string& fields = "") {
+std::string Get(const std::string& target) {
+  return "GET " + target + " HTTP/1.1\r\nHost: h\r\n\r\n";
+}
+std::string Post(const std::string& target, const std::string& body,
+                 const std::string& fields = "") {
   return "POST " + target + " HTTP/1.1\r\nHost: h\r\n" + fields +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
@@ -515,8 +518,8 @@ TEST_F(HttpServerTest, NamesTheAddressThatIsTaken) {
   options.address = server_->address();
   const auto second = HttpServer::Create(options, puppet_);
   EXPECT_EQ(second.status().code(), Code::kUnavailable);
-  EXPECT_EQ(second.status().message(), server_->address() +
-                                           ": address already in use; choose another with --http or port 0");
+  EXPECT_EQ(second.status().message(),
+            server_->address() + ": address already in use; choose another with --http or port 0");
 }
 
 TEST_F(HttpServerTest, RefusesAddressesItCannotRead) {

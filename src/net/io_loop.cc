@@ -37,9 +37,7 @@ IoLoop::~IoLoop() { CHECK(!impl_->thread.joinable(), "the server stops its loops
 
 asio::io_context& IoLoop::context() { return impl_->context; }
 
-bool IoLoop::InLoop() const {
-  return impl_->context.get_executor().running_in_this_thread();
-}
+bool IoLoop::InLoop() const { return impl_->context.get_executor().running_in_this_thread(); }
 
 bool IoLoop::Post(std::function<void()> work) {
   // Under the lock, so that no work can slip in behind the loop's end.

@@ -10,8 +10,8 @@ class io_context;
 
 namespace gimbal::net {
 
-// One thread that runs one event loop. Shared by the server and its connections, so that an exchange
-// that outlives the server still has a loop to be refused by. Any thread may Post.
+// One thread that runs one event loop. Shared by the server and its connections, so that an
+// exchange that outlives the server still has a loop to be refused by. Any thread may Post.
 class IoLoop {
  public:
   explicit IoLoop(std::string thread_name);

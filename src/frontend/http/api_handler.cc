@@ -54,8 +54,8 @@ void ApiHandler::OnRequest(std::unique_ptr<net::HttpExchange> exchange) {
   const auto request = std::make_shared<OpenRequest>(
       std::move(exchange), *deps_.observer, *deps_.clock, id ? std::move(*id) : MakeRequestId());
   obs::RequestRecord& record = request->record();
-  record.protocol = match.route ? match.route->protocol
-                                : ProtocolOfPath(request->exchange().head().path());
+  record.protocol =
+      match.route ? match.route->protocol : ProtocolOfPath(request->exchange().head().path());
   if (match.route) record.route = match.route->pattern;
   const net::Refusal& refusal = request->exchange().refusal();
   if (!refusal.status.ok()) return Refuse(*request, refusal);
@@ -83,9 +83,9 @@ void ApiHandler::NoRoute(OpenRequest& request, const RouteMatch& match) const {
   constexpr int kMethodNotAllowed = 405;
   net::HttpResponse response;
   response.headers.emplace_back("Allow", match.allow);
-  request.Fail(InvalidError(fmt::format("{} takes {}, not {}", path, match.allow,
-                                        Shown(head.method()))),
-               {}, std::move(response), kMethodNotAllowed);
+  request.Fail(
+      InvalidError(fmt::format("{} takes {}, not {}", path, match.allow, Shown(head.method()))), {},
+      std::move(response), kMethodNotAllowed);
 }
 
 // Everything that is read only, off the batch path: answers at once on the I/O thread.
@@ -93,10 +93,12 @@ void ApiHandler::Read(OpenRequest& request, const RouteMatch& match) const {
   switch (match.route->id) {
     case RouteId::kIndex:
       return AnswerText(request, kPlainText, RoutesText(options_.metrics_port));
-    case RouteId::kMetrics: return AnswerText(request, kPrometheusText, deps_.metrics->Text());
+    case RouteId::kMetrics:
+      return AnswerText(request, kPrometheusText, deps_.metrics->Text());
     case RouteId::kServerMetadata:
       return AnswerJson(request, codec::EncodeServerMetadata(options_.version, {}));
-    case RouteId::kLive: return AnswerJson(request, codec::EncodeLive(true));
+    case RouteId::kLive:
+      return AnswerJson(request, codec::EncodeLive(true));
     case RouteId::kReady: {
       const bool ready = deps_.inference->ready();
       return AnswerJson(request, codec::EncodeReady(ready), ready);
@@ -107,7 +109,8 @@ void ApiHandler::Read(OpenRequest& request, const RouteMatch& match) const {
       return request.Fail(NotFoundError(
           "inference over the Open Inference Protocol is not served by this release; use "
           "POST /v1/infer/{model} or POST /v1/embeddings"));
-    default: return ReadModel(request, match);
+    default:
+      return ReadModel(request, match);
   }
 }
 
@@ -119,12 +122,14 @@ void ApiHandler::ReadModel(OpenRequest& request, const RouteMatch& match) const 
   request.record().model = model->name;
   request.record().version = model->version;
   switch (match.route->id) {
-    case RouteId::kOpenAiModel: return AnswerJson(request, codec::EncodeOpenAiModel(*model));
+    case RouteId::kOpenAiModel:
+      return AnswerJson(request, codec::EncodeOpenAiModel(*model));
     case RouteId::kModelReady: {
       const bool ready = model->ready && deps_.inference->ready();
       return AnswerJson(request, codec::EncodeModelReady(model->name, ready), ready);
     }
-    default: break;
+    default:
+      break;
   }
   std::vector<std::string> versions;
   for (const model::ModelInfo& info : deps_.inference->Models()) {

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "frontend/http/inference.h"
 #include "frontend/http/infer_flow.h"
+#include "frontend/http/inference.h"
 #include "frontend/http/open_request.h"
 #include "frontend/http/routes.h"
 #include "net/http_message.h"

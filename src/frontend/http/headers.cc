@@ -50,9 +50,9 @@ Result<std::optional<Duration>> TimeoutOf(const net::RequestHead& head) {
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), ms);
   const bool whole = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
   if (!whole || !std::isfinite(ms) || ms <= 0) {
-    return InvalidError(fmt::format(
-        "X-Timeout-Ms: expected a number of milliseconds above 0, got \"{}\"",
-        text.substr(0, kShown)));
+    return InvalidError(
+        fmt::format("X-Timeout-Ms: expected a number of milliseconds above 0, got \"{}\"",
+                    text.substr(0, kShown)));
   }
   return std::optional<Duration>(FromSeconds(std::min(ms, kMaxTimeoutMs) / 1000));
 }

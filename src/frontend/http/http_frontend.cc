@@ -10,9 +10,7 @@ namespace {
 class ServiceInference final : public Inference {
  public:
   explicit ServiceInference(service::InferService& service) : service_(service) {}
-  void Infer(std::unique_ptr<service::InferCall> call) override {
-    service_.Infer(std::move(call));
-  }
+  void Infer(std::unique_ptr<service::InferCall> call) override { service_.Infer(std::move(call)); }
   std::vector<model::ModelInfo> Models() const override { return service_.Models(); }
   Result<model::ModelInfo> Model(const std::string& name,
                                  const std::string& version) const override {
@@ -59,8 +57,9 @@ Result<std::unique_ptr<HttpFrontend>> HttpFrontend::Create(Options options, Deps
   options.http.clock = deps.clock;
   ASSIGN_OR_RETURN(out->http_, net::HttpServer::Create(options.http, *out->api_));
   if (!options.metrics_address.empty()) {
-    ASSIGN_OR_RETURN(out->metrics_, net::HttpServer::Create(
-        MetricsServer(options.http, options.metrics_address), *out->metrics_api_));
+    ASSIGN_OR_RETURN(out->metrics_,
+                     net::HttpServer::Create(MetricsServer(options.http, options.metrics_address),
+                                             *out->metrics_api_));
   }
   return out;
 }

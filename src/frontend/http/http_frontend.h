@@ -15,16 +15,17 @@
 
 namespace gimbal::frontend {
 
-// The HTTP ports of a server: the API, and the metrics by themselves. Owned by `app`, which stops it
-// before the service and before the worker pool behind `offload`; Drain and Stop from one thread.
+// The HTTP ports of a server: the API, and the metrics by themselves. Owned by `app`, which stops
+// it before the service and before the worker pool behind `offload`; Drain and Stop from one
+// thread.
 class HttpFrontend {
  public:
   struct Options {
     net::HttpServer::Options http;
     // Address of the port that serves only /metrics; empty: none.
     std::string metrics_address;
-    Bytes max_body = MiB(16);      // limits.max_body
-    InferFlow::Options infer;      // limits of rows and texts; what is decoded off the I/O thread
+    Bytes max_body = MiB(16);       // limits.max_body
+    InferFlow::Options infer;       // limits of rows and texts; what is decoded off the I/O thread
     std::string version = "0.1.0";  // of the server
     std::string request_id_prefix;  // empty: random
   };

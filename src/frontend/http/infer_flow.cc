@@ -62,14 +62,13 @@ struct InferFlow::State {
   std::optional<Duration> header_timeout;
   bool many = false;
   bool base64 = false;
-  std::string label;  // of an error: the client's id, or the field at fault
+  std::string label;                         // of an error: the client's id, or the field at fault
   std::unique_ptr<service::InferCall> call;  // back from the service
 
   Protocol protocol() const { return match.route->protocol; }
 };
 
-InferFlow::InferFlow(Options options, Deps deps)
-    : options_(options), deps_(std::move(deps)) {}
+InferFlow::InferFlow(Options options, Deps deps) : options_(options), deps_(std::move(deps)) {}
 
 void InferFlow::Start(std::shared_ptr<OpenRequest> request, RouteMatch match) const {
   Result<std::optional<Duration>> timeout = TimeoutOf(request->exchange().head());
@@ -171,8 +170,7 @@ void InferFlow::Encode(State& state) const {
   timeline.End(Stage::kSerialize, deps_.clock->Now());
   call->spans.Add(timeline);
   net::HttpResponse response;
-  response.headers.emplace_back("Server-Timing",
-                                obs::ServerTiming(call->spans, timeline.Total()));
+  response.headers.emplace_back("Server-Timing", obs::ServerTiming(call->spans, timeline.Total()));
   state.open->Answer(std::move(answer), std::move(response));
 }
 

@@ -10,8 +10,8 @@
 
 namespace gimbal::frontend {
 
-// The inference routes, from a complete body to the answer: decode, hand to the service, encode. Has
-// no state of its own; any thread. Outlives the requests it has started.
+// The inference routes, from a complete body to the answer: decode, hand to the service, encode.
+// Has no state of its own; any thread. Outlives the requests it has started.
 class InferFlow {
  public:
   struct Options {

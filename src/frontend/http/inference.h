@@ -11,8 +11,8 @@
 
 namespace gimbal::frontend {
 
-// What the frontend asks of the service, as an interface: the service in a server, a puppet in tests.
-// The methods are those of service::InferService.
+// What the frontend asks of the service, as an interface: the service in a server, a puppet in
+// tests. The methods are those of service::InferService.
 class Inference {
  public:
   virtual ~Inference() = default;

@@ -15,6 +15,14 @@ OpenRequest::OpenRequest(std::unique_ptr<net::HttpExchange> exchange, obs::Obser
   record_.timeline.End(Stage::kReceive, exchange_->received());
 }
 
+OpenRequest::~OpenRequest() {
+  if (!exchange_) return;
+  record_.code = Code::kInternal;
+  record_.http_status = HttpStatus(Code::kInternal);
+  record_.timeline.End(Stage::kSend, clock_.Now());
+  observer_.Finish(record_);
+}
+
 void OpenRequest::Answer(net::HttpResponse response) {
   record_.http_status = response.status;
   response.headers.emplace_back("X-Request-Id", record_.request_id);
@@ -22,9 +30,8 @@ void OpenRequest::Answer(net::HttpResponse response) {
     record_.timeline.End(Stage::kSerialize, clock_.Now());
   }
   const auto exchange = std::move(exchange_);
-  exchange->Reply(std::move(response), [self = shared_from_this()](const net::SentInfo& sent) {
-    self->OnSent(sent);
-  });
+  exchange->Reply(std::move(response),
+                  [self = shared_from_this()](const net::SentInfo& sent) { self->OnSent(sent); });
 }
 
 void OpenRequest::Answer(codec::Answer answer, net::HttpResponse response, int http_status) {

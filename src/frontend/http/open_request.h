@@ -18,6 +18,7 @@ class OpenRequest : public std::enable_shared_from_this<OpenRequest> {
   // `observer` and `clock` outlive the request.
   OpenRequest(std::unique_ptr<net::HttpExchange> exchange, obs::Observer& observer,
               const Clock& clock, std::string request_id);
+  ~OpenRequest();  // dropped unanswered: answered 500 and observed as that
 
   // REQUIRES: not answered yet.
   net::HttpExchange& exchange() { return *exchange_; }

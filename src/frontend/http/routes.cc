@@ -77,6 +77,8 @@ std::string_view TakeSegment(std::string_view& path) {
 }
 
 bool MatchPattern(std::string_view pattern, std::string_view path, RouteMatch& out) {
+  out.model.clear();
+  out.version.clear();
   if (path.empty() || path[0] != '/') return false;
   while (!pattern.empty() && !path.empty()) {
     const std::string_view expected = TakeSegment(pattern);
@@ -107,14 +109,16 @@ RouteMatch MatchRoute(std::string_view method, std::string_view path, bool metri
       out.route = &route;
       return out;
     }
-    out.allow += fmt::format("{}{}", out.allow.empty() ? "" : ", ", get ? "GET, HEAD" : route.method);
+    out.allow +=
+        fmt::format("{}{}", out.allow.empty() ? "" : ", ", get ? "GET, HEAD" : route.method);
   }
   return out;
 }
 
 model::Protocol ProtocolOfPath(std::string_view path) {
   if (path == "/v2" || path.starts_with("/v2/")) return Protocol::kKserve;
-  for (const std::string_view prefix : {"/v1/embeddings", "/v1/models", "/v1/chat", "/v1/completions"}) {
+  for (const std::string_view prefix :
+       {"/v1/embeddings", "/v1/models", "/v1/chat", "/v1/completions"}) {
     if (path.starts_with(prefix)) return Protocol::kOpenAi;
   }
   return Protocol::kNative;

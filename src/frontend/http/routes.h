@@ -28,10 +28,10 @@ struct Route {
   std::string_view method;  // GET also answers HEAD
   std::string_view pattern;
   RouteId id;
-  model::Protocol protocol;   // whose error shape is used
-  bool infers = false;        // takes a JSON body and answers with stages
+  model::Protocol protocol;  // whose error shape is used
+  bool infers = false;       // takes a JSON body and answers with stages
   bool on_metrics_port = false;
-  std::string_view help;      // for GET /; empty: not listed
+  std::string_view help;  // for GET /; empty: not listed
 };
 
 // Every route there is, and the only list of them.
@@ -41,7 +41,7 @@ struct RouteMatch {
   const Route* route = nullptr;  // null: no such path, or only with the methods in `allow`
   std::string model;             // segments, percent-decoded
   std::string version;
-  std::string allow;             // "GET, HEAD"; empty: no such path
+  std::string allow;  // "GET, HEAD"; empty: no such path
 };
 
 // `path` as on the wire, without the query.
