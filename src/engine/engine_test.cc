@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/onnxruntime/onnxruntime_engine.h"
@@ -103,6 +104,27 @@ TEST_F(OnnxRuntimeTest, InstancesOutliveTheModelAndKeepTheirOwnOutputs) {
     ASSERT_TRUE(second->Run(std::vector{Floats("x", y, {1, 4}), Floats("y", y, {1, 4})}, &b).ok());
     EXPECT_EQ(Values(a[0])[0], 2.0f);
     EXPECT_EQ(Values(b[0])[0], 4.0f);
+  }
+}
+
+TEST_F(OnnxRuntimeTest, InstancesOfOneModelRunAtOnce) {
+  for (const int threads : {1, 2}) {
+    const auto model = Load("sum.onnx", {.threads = threads});
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 4; ++caller) {
+      callers.emplace_back([&, caller] {
+        auto instance = std::move(model->NewInstance()).value();
+        std::vector<model::TensorView> outputs;
+        for (int i = 0; i < 200; ++i) {
+          const int rows = 1 + (i + caller) % 7;
+          std::vector<float> x(static_cast<size_t>(rows) * 4, static_cast<float>(caller));
+          const std::vector inputs{Floats("x", x, {rows, 4}), Floats("y", x, {rows, 4})};
+          ASSERT_TRUE(instance->Run(inputs, &outputs).ok());
+          ASSERT_EQ(Values(outputs[0]).back(), 2000.0f * static_cast<float>(caller));
+        }
+      });
+    }
+    for (std::thread& caller : callers) caller.join();
   }
 }
 
