@@ -1,0 +1,78 @@
+#include "cli/bench.h"
+
+#include <atomic>
+#include <csignal>
+#include <ostream>
+
+#include "bench/bench.h"
+
+namespace gimbal::cli {
+namespace {
+
+std::atomic<bool> g_interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may set it");
+
+// While it lives, the first SIGINT or SIGTERM asks the run to end; a second one has its usual
+// effect.
+class Interruptible {
+ public:
+  Interruptible() {
+    g_interrupted = false;
+    struct sigaction action{};
+    action.sa_handler = [](int) { g_interrupted = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: a wait ends at once
+    sigaction(SIGINT, &action, &int_before_);
+    sigaction(SIGTERM, &action, &term_before_);
+  }
+  ~Interruptible() {
+    sigaction(SIGINT, &int_before_, nullptr);
+    sigaction(SIGTERM, &term_before_, nullptr);
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  struct sigaction int_before_{};
+  struct sigaction term_before_{};
+};
+
+bench::Options OptionsOf(const BenchArgs& args) {
+  bench::Options options;
+  options.target = args.target;
+  options.model = args.model;
+  options.protocol = args.protocol;
+  options.concurrency = args.concurrency.value_or(0);
+  options.rate = args.rate.value_or(0);
+  options.seed = args.seed;
+  options.duration = args.duration;
+  options.warmup = args.warmup;
+  options.requests = args.requests;
+  options.batch_rows = args.batch_rows;
+  options.texts = args.texts;
+  return options;
+}
+
+}  // namespace
+
+int RunBench(const BenchArgs& args, std::ostream& out, std::ostream& err) {
+  if (args.target != "null" && args.target.find("://") == std::string::npos) {
+    err << "gimbal bench: a folder as TARGET is not supported by this version; start `gimbal serve "
+        << args.target << "` and give its URL\n";
+    return kExitUsage;
+  }
+  const Interruptible interruptible;
+  const Result<bench::Report> report = bench::Measure(OptionsOf(args), g_interrupted);
+  if (!report.ok()) {
+    err << "gimbal bench: " << report.status().message() << "\n";
+    const Code code = report.status().code();
+    return code == Code::kInvalid || code == Code::kNotFound ? kExitUsage : kExitFailed;
+  }
+  if (args.json) {
+    out << bench::ReportJson(*report) << "\n";
+  } else {
+    out << bench::ReportText(*report);
+  }
+  return kExitDone;
+}
+
+}  // namespace gimbal::cli
