@@ -9,7 +9,8 @@ from onnx import TensorProto, helper, numpy_helper
 HERE = Path(__file__).resolve().parent
 
 
-def save(name, nodes, inputs, outputs, constants=(), opset=17, external=False):
+def save(name, nodes, inputs, outputs, constants=(), **kind):
+    opset, external = kind.get("opset", 17), kind.get("external", False)
     graph = helper.make_graph(list(nodes), name, list(inputs), list(outputs), list(constants))
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8, producer_name="gimbal")
     path = HERE / f"{name}.onnx"
