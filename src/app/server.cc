@@ -23,15 +23,18 @@ namespace {
 // Bodies and answers too large for an I/O thread wait here; a full queue is answered 429.
 constexpr size_t kOffloadQueue = 256;
 
+// The settings call zero "no limit"; the server wants a time.
+Duration OrNever(Duration limit) { return limit > Duration::zero() ? limit : std::chrono::hours(24 * 365); }
+
 net::HttpServer::Options HttpOptions(const config::Config& config, const MachineLimits& machine) {
   net::HttpServer::Options http;
   http.address = config.server.http;
   http.io_threads = config.server.io_threads > 0 ? config.server.io_threads : std::max(1, machine.cpus / 2);
   http.max_connections = config.limits.max_connections;
-  http.header_timeout = config.server.header_timeout;
-  http.body_timeout = config.server.body_timeout;
-  http.idle_timeout = config.server.idle_timeout;
-  http.write_timeout = config.server.write_timeout;
+  http.header_timeout = OrNever(config.server.header_timeout);
+  http.body_timeout = OrNever(config.server.body_timeout);
+  http.idle_timeout = OrNever(config.server.idle_timeout);
+  http.write_timeout = OrNever(config.server.write_timeout);
   return http;
 }
 

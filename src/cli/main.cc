@@ -26,7 +26,13 @@ int Report(std::string_view command, const Status& status) {
 Status Inspect(const InspectArgs& args) {
   ASSIGN_OR_RETURN(const auto engine,
                    engine::CreateOnnxRuntimeEngine({args.effective.config.server.onnxruntime_library, nullptr}));
-  return InspectModels(args.effective.config, args.json, *engine, std::cout);
+  InspectOptions options;
+  options.json = args.json;
+  for (const config::ModelConfig& model : args.effective.config.models) {
+    options.models.push_back({model.path, model.name, "1", model.threads, model.batching.max_rows,
+                              model.batching.max_tokens, model.memory});
+  }
+  return RunInspect(options, *engine, std::cout);
 }
 
 Status Tokenize(const TokenizeArgs& args) {

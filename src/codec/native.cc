@@ -155,7 +155,9 @@ Status DecodePriority(JsonValue value, NativeRequest& out) {
   if (!value.is(JsonType::kString)) {
     return WrongType("priority", "\"interactive\" or \"bulk\"", value);
   }
-  ASSIGN_OR_RETURN(out.request.lane, model::ParseLane(value.string()));
+  const auto lane = model::ParseLane(value.string());
+  if (!lane.ok()) return lane.status().WithContext("priority");
+  out.request.lane = lane.value();
   return Status::Ok();
 }
 

@@ -54,6 +54,11 @@ std::shared_ptr<Observer::ModelSeries> Observer::SeriesOf(const RequestRecord& r
 }
 
 void Observer::Finish(const RequestRecord& record) {
+  if (!record.control) Count(record);
+  if (access_log_) WriteLine(record);
+}
+
+void Observer::Count(const RequestRecord& record) {
   const auto series = SeriesOf(record);
   const auto code = static_cast<size_t>(record.code);
   {
@@ -78,8 +83,10 @@ void Observer::Finish(const RequestRecord& record) {
     const auto stage = static_cast<Stage>(i);
     if (record.timeline.Marked(stage)) series->stages[i]->Observe(record.timeline.Of(stage));
   }
-  if (!access_log_) return;
-  log_.Write(LogLevel::kInfo, "request", [&](JsonWriter& w) {
+}
+
+void Observer::WriteLine(const RequestRecord& record) {
+  log_.Write(record.control ? LogLevel::kDebug : LogLevel::kInfo, "request", [&](JsonWriter& w) {
     w.Key("request_id").String(record.request_id);
     if (!record.client_id.empty()) w.Key("id").String(record.client_id);
     w.Key("model").String(record.model);

@@ -23,6 +23,7 @@ struct RequestRecord {
   model::Protocol protocol = model::Protocol::kNative;
   Code code = Code::kOk;
   int http_status = 200;
+  bool control = false;    // health, metadata, metrics: no request metrics, a log line only for debugging
   int rows = 0;
   int failed_rows = 0;
   int tokens = 0;
@@ -45,6 +46,8 @@ class Observer {
  private:
   struct ModelSeries;
   std::shared_ptr<ModelSeries> SeriesOf(const RequestRecord& record);
+  void Count(const RequestRecord& record);
+  void WriteLine(const RequestRecord& record);
 
   Metrics& metrics_;
   Log& log_;

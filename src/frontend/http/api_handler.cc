@@ -57,6 +57,7 @@ void ApiHandler::OnRequest(std::unique_ptr<net::HttpExchange> exchange) {
   record.protocol =
       match.route ? match.route->protocol : ProtocolOfPath(request->exchange().head().path());
   if (match.route) record.route = match.route->pattern;
+  record.control = match.route != nullptr && match.route->method == "GET";
   const net::Refusal& refusal = request->exchange().refusal();
   if (!refusal.status.ok()) return Refuse(*request, refusal);
   if (!match.route) return NoRoute(*request, match);
