@@ -17,11 +17,16 @@ AdmissionDecision Refuse(RefuseReason reason, Duration retry_after, Duration pre
 
 std::string_view RefuseReasonName(RefuseReason reason) {
   switch (reason) {
-    case RefuseReason::kNone: return "none";
-    case RefuseReason::kRows: return "rows";
-    case RefuseReason::kBytes: return "bytes";
-    case RefuseReason::kWait: return "wait";
-    case RefuseReason::kDeadline: return "deadline";
+    case RefuseReason::kNone:
+      return "none";
+    case RefuseReason::kRows:
+      return "rows";
+    case RefuseReason::kBytes:
+      return "bytes";
+    case RefuseReason::kWait:
+      return "wait";
+    case RefuseReason::kDeadline:
+      return "deadline";
   }
   return "";
 }
@@ -53,8 +58,7 @@ AdmissionDecision Admit(const QueueLoad& queue, const NewRows& request, const Co
     const double excess = static_cast<double>(queue.rows + request.rows - limits.max_queue_rows);
     return Refuse(RefuseReason::kRows, first_idle + time_for(std::min(excess, rows)), wait);
   }
-  if (limits.max_queue_bytes.value > 0 &&
-      queue.bytes + request.bytes > limits.max_queue_bytes) {
+  if (limits.max_queue_bytes.value > 0 && queue.bytes + request.bytes > limits.max_queue_bytes) {
     const Bytes excess = queue.bytes + request.bytes - limits.max_queue_bytes;
     const double share = static_cast<double>(excess.value) /
                          static_cast<double>(std::max<int64_t>(1, queue.bytes.value));

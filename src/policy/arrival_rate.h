@@ -7,8 +7,8 @@
 
 namespace gimbal::policy {
 
-// Rate and mean padded length of the last 200 arrivals. A pause counts: the rate falls while nothing
-// comes. Copyable; not thread-safe: the batcher guards it.
+// Rate and mean padded length of the last 200 arrivals. A pause counts: the rate falls while
+// nothing comes. Copyable; not thread-safe: the batcher guards it.
 class ArrivalRate {
  public:
   void Arrived(TimePoint at, int padded_length);

@@ -8,19 +8,20 @@
 
 namespace gimbal::policy {
 
-constexpr double kDefaultTarget = 1e9;     // ns; order of rows without deadline and objective
-constexpr double kForget = 0.95;           // of the smoothed interactive slack, each row
+constexpr double kDefaultTarget = 1e9;  // ns; order of rows without deadline and objective
+constexpr double kForget = 0.95;        // of the smoothed interactive slack, each row
 constexpr Duration kInteractiveMemory = std::chrono::seconds(10);
 constexpr double kOverloadOn = 1.1, kOverloadOff = 1.0;  // offered / bearable load
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kPlanShare = 0.02;        // of the shortest batch's time, for one look-ahead
-constexpr double kPlanStep = 12;           // ns of one imagined batch, measured
+constexpr double kPlanShare = 0.02;  // of the shortest batch's time, for one look-ahead
+constexpr double kPlanStep = 12;     // ns of one imagined batch, measured
 
-constexpr int64_t kRounding = 100;          // ns, so that a batch closed by its deadline still meets it
+constexpr int64_t kRounding = 100;  // ns, so that a batch closed by its deadline still meets it
 
 int PaddedLength(const BatchLimits& limits, int length) {
   if (limits.equal_lengths_only || limits.length_bucket <= 1 || length <= 1) return length;
-  const int padded = (length + limits.length_bucket - 1) / limits.length_bucket * limits.length_bucket;
+  const int padded =
+      (length + limits.length_bucket - 1) / limits.length_bucket * limits.length_bucket;
   return limits.max_length > 0 ? std::max(length, std::min(padded, limits.max_length)) : padded;
 }
 
@@ -28,7 +29,11 @@ int PaddedLength(const BatchLimits& limits, int length) {
 class BatchDecision {
  public:
   BatchDecision(const Snapshot& snapshot, TimePoint now, BatchState* state, Action* action)
-      : in_(snapshot), limits_(snapshot.limits), now_(now), state_(*state), out_(*action),
+      : in_(snapshot),
+        limits_(snapshot.limits),
+        now_(now),
+        state_(*state),
+        out_(*action),
         margin_(1 + snapshot.cost.sigma()) {}
 
   void Run() {
@@ -40,9 +45,15 @@ class BatchDecision {
     if (state_.live_.empty() || in_.idle_instances <= 0) return;
     const Lane lane = PickLane();
     switch (limits_.scenario) {
-      case Scenario::kOnline: Online(lane); break;
-      case Scenario::kBatch: Batch(lane); break;
-      case Scenario::kEdge: Edge(lane); break;
+      case Scenario::kOnline:
+        Online(lane);
+        break;
+      case Scenario::kBatch:
+        Batch(lane);
+        break;
+      case Scenario::kEdge:
+        Edge(lane);
+        break;
     }
     if (!out_.batch.empty()) Account();
   }
@@ -57,7 +68,8 @@ class BatchDecision {
   int Padded(uint32_t i) const { return PaddedLength(limits_, Row(i).length); }
   static bool Hard(const QueuedRow& row) { return row.deadline != kNever; }
   double Target() const {
-    return limits_.target > Duration(0) ? static_cast<double>(limits_.target.count()) : kDefaultTarget;
+    return limits_.target > Duration(0) ? static_cast<double>(limits_.target.count())
+                                        : kDefaultTarget;
   }
   double FromNow(TimePoint t) const { return static_cast<double>((t - now_).count()); }
   // Until the deadline, or for rows without one until they are over-due and go by age; ns.
@@ -65,7 +77,8 @@ class BatchDecision {
     return Hard(row) ? FromNow(row.deadline) : FromNow(row.arrival) + Target();
   }
   double Objective(const QueuedRow& row) const {
-    return Hard(row) ? std::max(1., static_cast<double>((row.deadline - row.arrival).count())) : Target();
+    return Hard(row) ? std::max(1., static_cast<double>((row.deadline - row.arrival).count()))
+                     : Target();
   }
   double Alone(int padded) const { return in_.cost.At(padded).At(1); }
 
@@ -83,7 +96,7 @@ class BatchDecision {
   void WaitForMore(const QueuedRow& oldest);
   void Edge(Lane lane);
   WindowBound Fill(const Head& anchor, WindowLimits window);
-  void KeepBulkShare();
+  bool KeepBulkShare();
   double BatchTime() const;
   bool DropLate();
   WindowLimits Limits() const;
@@ -190,9 +203,12 @@ WindowLimits BatchDecision::Limits() const {
 
 CloseReason BatchDecision::Reason(WindowBound bound) const {
   switch (bound) {
-    case WindowBound::kNone: return CloseReason::kIdle;
-    case WindowBound::kTime: return CloseReason::kDeadline;
-    case WindowBound::kRows: break;
+    case WindowBound::kNone:
+      return CloseReason::kIdle;
+    case WindowBound::kTime:
+      return CloseReason::kDeadline;
+    case WindowBound::kRows:
+      break;
     case WindowBound::kCells:
       if (limits_.memory_tokens > 0 && limits_.memory_tokens < limits_.max_tokens) {
         return CloseReason::kMemory;
@@ -202,7 +218,8 @@ CloseReason BatchDecision::Reason(WindowBound bound) const {
   return limits_.scenario == Scenario::kEdge ? CloseReason::kMemory : CloseReason::kFull;
 }
 
-// Fills out_.batch around the anchor with rows that are due no earlier than it, and that end in time.
+// Fills out_.batch around the anchor with rows that are due no earlier than it, and that end in
+// time.
 WindowBound BatchDecision::Fill(const Head& anchor, WindowLimits window) {
   WindowScratch& scratch = state_.window_;
   scratch.above.clear();
@@ -223,22 +240,24 @@ WindowBound BatchDecision::Fill(const Head& anchor, WindowLimits window) {
     if (Hard(row) && slack < anchor.deadline && slack < ends && ends < kUnlimited) continue;
     const WindowRow c = candidate(i, slack);
     if (c.padded >= scratch.anchor.padded) {
-      if (!limits_.equal_lengths_only || c.padded == scratch.anchor.padded) scratch.above.push_back(c);
+      if (!limits_.equal_lengths_only || c.padded == scratch.anchor.padded)
+        scratch.above.push_back(c);
     } else if (!limits_.equal_lengths_only) {
       scratch.below.push_back(c);
     }
   }
-  const WindowBound bound = FindWindow(in_.cost, window, &scratch, &out_.batch);
-  if (lane == Lane::kBulk && interactive_waits_) KeepBulkShare();
+  WindowBound bound = FindWindow(in_.cost, window, &scratch, &out_.batch);
+  if (lane == Lane::kBulk && interactive_waits_ && KeepBulkShare()) bound = WindowBound::kNone;
   return DropLate() ? WindowBound::kTime : bound;
 }
 
-// In a batch that the bulk lane was owed, bulk rows have at least twice their share, so the debt falls.
-void BatchDecision::KeepBulkShare() {
+// In a batch that the bulk lane was owed, bulk rows have at least twice their share, so the debt
+// falls.
+bool BatchDecision::KeepBulkShare() {
   const auto bulk = [&](uint32_t i) { return Row(i).lane == Lane::kBulk; };
   const auto rows = std::count_if(out_.batch.begin(), out_.batch.end(), bulk);
   auto room = static_cast<int64_t>(static_cast<double>(rows) / (2 * limits_.bulk_share)) - rows;
-  std::erase_if(out_.batch, [&](uint32_t i) { return !bulk(i) && --room < 0; });
+  return std::erase_if(out_.batch, [&](uint32_t i) { return !bulk(i) && --room < 0; }) > 0;
 }
 
 double BatchDecision::BatchTime() const {
@@ -276,7 +295,8 @@ double BatchDecision::LongestBatch(Lane lane, const QueuedRow& head) const {
 bool BatchDecision::Overloaded(double objective, const CostModel::Line& line) {
   const double m = limits_.instances;
   const double time = objective / (1 + 1 / m);
-  const double rows = std::min<double>(limits_.max_rows, (time - line.fixed) / std::max(1e-3, line.per_row));
+  const double rows =
+      std::min<double>(limits_.max_rows, (time - line.fixed) / std::max(1e-3, line.per_row));
   const double bearable = rows < 1 ? 0 : m * rows / line.At(rows);  // rows per ns
   const double load = in_.arrivals_per_s * 1e-9 / std::max(1e-18, bearable);
   state_.overloaded_ = load > (state_.overloaded_ ? kOverloadOff : kOverloadOn);
@@ -323,18 +343,10 @@ BatchDecision::Head BatchDecision::LookFurther(Lane lane, Head head, double long
     state_.busy_.clear();
     for (const TimePoint t : in_.busy_until) state_.busy_.push_back(FromNow(t));
     look.busy_until = state_.busy_;
-    if (limits_.instances > 1) {
-      look.may_wait = FromNow(Row(Oldest(lane).row).arrival + limits_.max_wait);
-    }
     plan = PlanAhead(look, static_cast<int>(kPlanShare * line.At(1) / kPlanStep));
   }
   // The other lane may fill what this one leaves of the longest batch.
   const bool others = lane == Lane::kBulk ? interactive_waits_ : bulk_waits_;
-  if (plan.wait > 0) {
-    *time = 0;
-    Wake(now_ + std::max(Duration(1), Duration(static_cast<int64_t>(plan.wait))));
-    return head;
-  }
   *time = std::max(line.At(plan.rows + 0.5), others ? *time : 0);
   return plan.skip == 0 ? head : Earliest(lane, slack[plan.skip]);
 }
@@ -345,10 +357,7 @@ void BatchDecision::Online(Lane lane) {
   if (in_.cost.known()) {
     const double longest = LongestBatch(lane, Row(head.row));
     double time = longest;
-    if (CanLookAhead(lane, Row(head.row))) {
-      head = LookFurther(lane, head, longest, &time);
-      if (time == 0) return;  // waiting pays
-    }
+    if (CanLookAhead(lane, Row(head.row))) head = LookFurther(lane, head, longest, &time);
     const double alone = Alone(Padded(head.row));
     const double due = head.deadline / margin_;
     // An over-due row without deadline has nothing to lose, and goes with as many as pay.
@@ -373,10 +382,14 @@ void BatchDecision::Batch(Lane lane) {
   }
   const WindowBound bound = Fill(head, window);
   out_.reason = Reason(bound);
-  if (bound == WindowBound::kNone) WaitForMore(Row(Oldest(lane).row));
+  // What the other lane may not fill is no reason to wait: there are rows enough.
+  const bool alone = !bulk_waits_ || !interactive_waits_;
+  if (bound == WindowBound::kNone && (alone || lane == Lane::kInteractive))
+    WaitForMore(Row(Oldest(lane).row));
 }
 
-// Puts the batch off while the wait promised to the oldest row lasts and every deadline in it holds.
+// Puts the batch off while the wait promised to the oldest row lasts and every deadline in it
+// holds.
 void BatchDecision::WaitForMore(const QueuedRow& oldest) {
   TimePoint until = oldest.arrival + limits_.max_wait;
   CloseReason over = limits_.max_wait > Duration(0) ? CloseReason::kWait : CloseReason::kIdle;

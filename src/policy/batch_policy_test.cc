@@ -31,7 +31,8 @@ class Queue {
   explicit Queue(CostModel cost) : cost_(std::move(cost)) { limits.length_bucket = 1; }
 
   Queue& Row(double arrival, double deadline = -1, int length = 1, Lane lane = Lane::kInteractive) {
-    rows_.push_back({rows_.size(), At(arrival), deadline < 0 ? kNever : At(deadline), length, lane});
+    rows_.push_back(
+        {rows_.size(), At(arrival), deadline < 0 ? kNever : At(deadline), length, lane});
     return *this;
   }
   // "rows reason !expired @wake" of one decision, at `now`.
@@ -149,8 +150,19 @@ TEST(BatchPolicy, BulkIsOwedItsShare) {
   for (int i = 0; i < 8; ++i) q.Row(0, -1, 1, Lane::kBulk);
   for (int i = 0; i < 8; ++i) q.Row(0);
   EXPECT_EQ(q.Decides(1), "8 9 10 11 full");
-  EXPECT_EQ(q.Decides(1), "0 1 2 3 full") << "the same queue again, with the debt of the batch before";
+  EXPECT_EQ(q.Decides(1), "0 1 2 3 full")
+      << "the same queue again, with the debt of the batch before";
   EXPECT_EQ(q.Decides(1), "8 9 10 11 full");
+}
+
+TEST(BatchPolicy, ABatchThatBulkWasOwedIsMostlyBulk) {
+  Queue q(Law(5, 1));
+  q.limits.max_rows = 10;
+  for (int i = 0; i < 20; ++i) q.Row(0);
+  q.Row(1, -1, 1, Lane::kBulk);
+  EXPECT_EQ(q.Decides(2), "0 1 2 3 4 5 6 7 8 9 full");
+  // One bulk row is an eighth of eight rows, and its debt must fall: three others at most.
+  EXPECT_EQ(q.Decides(2), "0 1 2 20 idle");
 }
 
 TEST(BatchPolicy, BatchWaitsToFillAndNoLongerThanPromised) {
@@ -205,7 +217,8 @@ TEST(BatchPolicy, DecisionsAreCheap) {
   stats::Rng rng(1);
   Queue q(Law(2, 0.01));
   for (int i = 0; i < 1024; ++i) {
-    q.Row(0, rng.Below(2) == 0 ? -1. : 100 + 900 * rng.Uniform(), 1 + static_cast<int>(rng.Below(512)),
+    q.Row(0, rng.Below(2) == 0 ? -1. : 100 + 900 * rng.Uniform(),
+          1 + static_cast<int>(rng.Below(512)),
           rng.Below(2) == 0 ? Lane::kBulk : Lane::kInteractive);
   }
   q.Decides(0);

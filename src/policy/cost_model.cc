@@ -6,7 +6,7 @@
 namespace gimbal::policy {
 namespace {
 
-constexpr double kSigmaMemory = 0.98;   // of one batch to the next
+constexpr double kSigmaMemory = 0.98;  // of one batch to the next
 constexpr double kSigmaFloor = 1e-3;
 constexpr double kOutlier = 0.5;        // a residual above this (and 4 sigma, or 1) is a stall...
 constexpr int kShiftAfter = 5;          // ...unless that many come in a row

@@ -12,8 +12,8 @@ namespace gimbal::policy {
 //   L(rows, length) = batch + rows · (row + token · length + token² · length²)
 //
 // with coefficients >= 0 fitted to measured batches, old ones forgotten (memory of about 100
-// batches). Start-up profile points (`Seed`) count like a few batches for ever, so that the shape of
-// the law survives when traffic shows one batch size only. A rare stall moves the fit little; a
+// batches). Start-up profile points (`Seed`) count like a few batches for ever, so that the shape
+// of the law survives when traffic shows one batch size only. A rare stall moves the fit little; a
 // lasting change is taken over within some ten batches.
 //
 // One per model version and kind of instance. Copyable; not thread-safe: the batcher guards it.

@@ -10,7 +10,8 @@ namespace {
 template <typename Before>
 void KeepNearest(std::vector<WindowRow>* rows, size_t keep, Before before) {
   const size_t kept = std::min(keep, rows->size());
-  std::partial_sort(rows->begin(), rows->begin() + static_cast<ptrdiff_t>(kept), rows->end(), before);
+  std::partial_sort(rows->begin(), rows->begin() + static_cast<ptrdiff_t>(kept), rows->end(),
+                    before);
   rows->resize(kept);
 }
 
@@ -53,12 +54,16 @@ class Search {
     const auto consider = [&](int padded) {
       const CostModel::Line line = LineAt(cost_, padded);
       if (Fits(rows + 1, padded, line)) return;
-      if (rows >= static_cast<size_t>(limits_.rows)) bound = WindowBound::kRows;
-      else if (Cells(rows + 1, padded) > limits_.cells) bound = WindowBound::kCells;
-      else bound = WindowBound::kTime;
+      if (rows >= static_cast<size_t>(limits_.rows))
+        bound = WindowBound::kRows;
+      else if (Cells(rows + 1, padded) > limits_.cells)
+        bound = WindowBound::kCells;
+      else
+        bound = WindowBound::kTime;
     };
     if (best.above < s_.above.size()) consider(s_.above[best.above].padded);
-    if (bound == WindowBound::kNone && best.below < s_.below.size()) consider(LengthWith(best.above));
+    if (bound == WindowBound::kNone && best.below < s_.below.size())
+      consider(LengthWith(best.above));
     if (rows >= static_cast<size_t>(limits_.rows)) bound = WindowBound::kRows;
     return bound;
   }
@@ -93,7 +98,8 @@ class Search {
 
   double FillScore(size_t rows, int padded, double score) const {
     const double by_rows = static_cast<double>(rows) / limits_.rows;
-    const double by_cells = static_cast<double>(Cells(rows, padded)) / static_cast<double>(limits_.cells);
+    const double by_cells =
+        static_cast<double>(Cells(rows, padded)) / static_cast<double>(limits_.cells);
     return score * std::min(1., std::max(by_rows, by_cells));
   }
 

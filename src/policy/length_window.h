@@ -9,11 +9,11 @@ namespace gimbal::policy {
 
 // A row that may join a batch.
 struct WindowRow {
-  int32_t padded = 1;     // its length, padded
+  int32_t padded = 1;  // its length, padded
   bool other_lane = false;
-  int64_t deadline = 0;   // nanoseconds of the steady clock; orders rows of equal length
-  double alone = 0;       // what it would cost in a batch of its own
-  uint32_t row = 0;       // index in the snapshot
+  int64_t deadline = 0;  // nanoseconds of the steady clock; orders rows of equal length
+  double alone = 0;      // what it would cost in a batch of its own
+  uint32_t row = 0;      // index in the snapshot
 };
 
 // Reused memory of FindWindow; fill `above` with the rows at least as long as the anchor (without
@@ -25,16 +25,16 @@ struct WindowScratch {
 
 struct WindowLimits {
   int rows = 1;
-  int64_t cells = 0;          // rows x padded length
-  double time = 0;            // nanoseconds that the batch may take
-  bool fill = false;          // as full as possible first, then least padding (batch scenario)
+  int64_t cells = 0;  // rows x padded length
+  double time = 0;    // nanoseconds that the batch may take
+  bool fill = false;  // as full as possible first, then least padding (batch scenario)
 };
 
 enum class WindowBound { kNone, kRows, kCells, kTime };
 
 // Chooses the rows that share a batch with the anchor: rows of neighbouring lengths, within the
-// limits, such that (sum of each row's cost alone) / (cost of the padded batch) is largest: the work
-// that batching saves, less what padding adds. For rows of one length that is as many as fit.
+// limits, such that (sum of each row's cost alone) / (cost of the padded batch) is largest: the
+// work that batching saves, less what padding adds. For rows of one length that is as many as fit.
 // Appends the anchor and the chosen rows to `batch`; returns what kept the next row out (kNone: no
 // row was left, or padding would cost more than batching saves). The anchor always goes, alone if
 // it exceeds the limits. O(n) in the waiting rows, O(limits.rows²) in those near the anchor.

@@ -8,8 +8,8 @@ namespace gimbal::policy {
 namespace {
 
 constexpr int kMaxSkip = 12;
-constexpr int kMaxInstances = 16;      // more are imagined as that many
-constexpr double kHorizon = 2.5;       // objectives
+constexpr int kMaxInstances = 16;  // more are imagined as that many
+constexpr double kHorizon = 2.5;   // objectives
 constexpr int kInfinite = std::numeric_limits<int>::max();
 
 class Imagination {
@@ -25,15 +25,9 @@ class Imagination {
 
   // Rows that end late when `rows` rows after `skip` heads go first; stops counting at `enough`.
   int Late(int skip, int rows, int enough) {
-    Busy(0);
+    Busy();
     free_[0] = q_.fixed + q_.per_row * rows;
     return Continue(skip + rows, skip, enough);
-  }
-
-  // The same when no idle instance takes anything for `wait`.
-  int LateAfter(double wait, int enough) {
-    Busy(wait);
-    return Continue(0, 0, enough);
   }
 
  private:
@@ -41,8 +35,8 @@ class Imagination {
 
   int instances() const { return std::min(q_.instances, kMaxInstances); }
 
-  void Busy(double idle_until) {
-    free_.fill(idle_until);
+  void Busy() {
+    free_.fill(0);
     for (int i = 1; i < instances() && i <= static_cast<int>(q_.busy_until.size()); ++i) {
       free_[i] = std::max(0., q_.busy_until[i - 1]);
     }
@@ -90,7 +84,7 @@ class Imagination {
 Plan PlanAhead(const LookAhead& q, int budget) {
   Imagination imagine(q, &budget);
   const int queued = static_cast<int>(q.slack.size());
-  Plan best{0, 1, kInfinite, 0};
+  Plan best{0, 1, kInfinite};
   for (int skip = 0; skip <= std::min(kMaxSkip, queued - 1) && skip < best.late; ++skip) {
     const int behind = queued - skip;
     const int feasible =
@@ -104,14 +98,6 @@ Plan PlanAhead(const LookAhead& q, int budget) {
       if (late < best.late || (late == best.late && rows > best.rows)) best = {skip, rows, late};
     }
     if (budget <= 0) break;
-  }
-  for (const double share : {1.0, 0.5}) {
-    if (q.may_wait <= 0 || best.late == 0 || budget <= 0) break;
-    const double latest = q.slack[0] - q.fixed - q.per_row * (queued + 1);
-    const double wait = share * std::min(q.may_wait, latest);
-    if (wait <= 0) break;
-    const int late = imagine.LateAfter(wait, best.late);
-    if (late < best.late) best = {0, 1, late, wait};
   }
   return best;
 }

@@ -68,11 +68,19 @@ class Simulation {
 
   void Answer(uint64_t row, RowFate fate) {
     switch (fate) {
-      case RowFate::kOnTime: ++result_.on_time; break;
-      case RowFate::kLate: ++result_.late; break;
+      case RowFate::kOnTime:
+        ++result_.on_time;
+        break;
+      case RowFate::kLate:
+        ++result_.late;
+        break;
       case RowFate::kExpired:
-      case RowFate::kRefused: ++result_.dropped; break;
-      case RowFate::kLeft: ++result_.left; break;
+      case RowFate::kRefused:
+        ++result_.dropped;
+        break;
+      case RowFate::kLeft:
+        ++result_.left;
+        break;
     }
     last_answer_ = now_;
     if (spec_.hooks.answered) spec_.hooks.answered(row, fate, now_);
@@ -136,13 +144,9 @@ class Simulation {
     for (;;) {
       busy_until_.clear();
       for (const Running& r : running_) busy_until_.push_back(r.predicted);
-      const Snapshot snapshot{queue_,
-                              Idle(),
-                              busy_until_,
-                              cost_,
-                              rate_.PerSecond(now_),
-                              rate_.mean_length(),
-                              spec_.batch};
+      const Snapshot snapshot{
+          queue_,     Idle(), busy_until_, cost_, rate_.PerSecond(now_), rate_.mean_length(),
+          spec_.batch};
       Decide(snapshot, now_, &state_, &action_);
       if (spec_.hooks.decided) spec_.hooks.decided(snapshot, now_, action_);
       wake_ = queue_.empty() ? kNever : std::max(action_.wake, now_ + Duration(1));
@@ -163,13 +167,27 @@ class Simulation {
     }
   }
 
+  // How many rows from the front of the queue the limits allow in one batch; at least one.
+  size_t WindowRows() const {
+    const size_t most = std::min(queue_.size(), static_cast<size_t>(spec_.fixed_rows));
+    if (spec_.fixed_tokens <= 0) return most;
+    int64_t longest = 0;
+    size_t rows = 0;
+    for (; rows < most; ++rows) {
+      longest = std::max<int64_t>(longest, PaddedLength(spec_.batch, queue_[rows].length));
+      if (longest * static_cast<int64_t>(rows + 1) > spec_.fixed_tokens) break;
+    }
+    return std::max<size_t>(1, rows);
+  }
+
   void FollowWindow() {
     wake_ = kNever;
     const bool waits = spec_.policy == SimulatedPolicy::kFixed;
     while (Idle() > 0 && !queue_.empty()) {
-      const size_t rows = std::min(queue_.size(), static_cast<size_t>(spec_.fixed_rows));
+      const size_t rows = WindowRows();
       const TimePoint patience = queue_.front().arrival + spec_.fixed_wait;
-      if (waits && rows < static_cast<size_t>(spec_.fixed_rows) && now_ < patience) {
+      if (waits && rows == queue_.size() && rows < static_cast<size_t>(spec_.fixed_rows) &&
+          now_ < patience) {
         wake_ = patience;
         return;
       }

@@ -1,5 +1,5 @@
-// The real policy in virtual time, over thousands of random workloads: what must hold in every one of
-// them, whatever the model, the traffic and the limits.
+// The real policy in virtual time, over thousands of random workloads: what must hold in every one
+// of them, whatever the model, the traffic and the limits.
 #include "policy/simulator.h"
 
 #include <gtest/gtest.h>
@@ -65,14 +65,15 @@ Workload Random(uint64_t seed, int count) {
   const double capacity = spec.batch.instances * spec.batch.max_rows / Seconds(full);
   const double rate = capacity * LogUniform(&rng, 0.1, 2.5);
   const Duration limit = spec.law.Mean(1, mean) + static_cast<int64_t>(1 + rng.Below(4)) * full;
-  w.rows = rng.Below(2) == 0
-               ? PoissonRows(rate, count, seed, limit, lengths)
-               : MmppRows({rate / 2, rate * 2, Ms(200)}, count, seed, limit, lengths);
+  w.rows = rng.Below(2) == 0 ? PoissonRows(rate, count, seed, limit, lengths)
+                             : MmppRows({rate / 2, rate * 2, Ms(200)}, count, seed, limit, lengths);
   const uint64_t bulk_in_8 = rng.Below(8), none_in_4 = rng.Below(5), leave_in_16 = rng.Below(3);
   for (SimulatedRow& row : w.rows) {
     if (rng.Below(8) < bulk_in_8) row.lane = Lane::kBulk;
-    if (rng.Below(4) < none_in_4) row.deadline = kNever;
-    else if (rng.Below(3) == 0) row.deadline = row.arrival + limit * static_cast<int64_t>(1 + rng.Below(5)) / 3;
+    if (rng.Below(4) < none_in_4)
+      row.deadline = kNever;
+    else if (rng.Below(3) == 0)
+      row.deadline = row.arrival + limit * static_cast<int64_t>(1 + rng.Below(5)) / 3;
     if (rng.Below(16) < leave_in_16) row.leaves = row.arrival + Ms(LogUniform(&rng, 0.1, 100));
   }
   return w;
@@ -87,8 +88,10 @@ class Watch {
       ++decisions;
       Taken(s, a);
       Expired(s, now, a);
-      if (a.batch.empty()) Waiting(s, now, a);
-      else Batch(s, now, a);
+      if (a.batch.empty())
+        Waiting(s, now, a);
+      else
+        Batch(s, now, a);
     };
     w_.spec.hooks.answered = [this](uint64_t row, RowFate, TimePoint) { ++answers_[row]; };
   }
@@ -98,7 +101,8 @@ class Watch {
     for (const int n : answers_) Require(n == 1, "a row is answered exactly once");
     Require(r.on_time + r.late + r.dropped + r.left == w_.rows.size(), "fates add up");
     // The cost model knows the law exactly, so what was dispatched is on time.
-    if (w_.spec.law.noise == 0 && w_.spec.profiled) Require(r.late == 0, "without noise none is late");
+    if (w_.spec.law.noise == 0 && w_.spec.profiled)
+      Require(r.late == 0, "without noise none is late");
     return r;
   }
 
@@ -138,8 +142,10 @@ class Watch {
       }
       const double slack = static_cast<double>((row.deadline - now).count());
       const double needs = margin * Needs(s, 1, PaddedLength(limits_, row.length));
-      if (expired.contains(i)) Require(slack <= needs + 5, "no row expires that could be met");
-      else Require(slack >= needs - 5, "a doomed row is answered at once");
+      if (expired.contains(i))
+        Require(slack <= needs + 5, "no row expires that could be met");
+      else
+        Require(slack >= needs - 5, "a doomed row is answered at once");
       if (!expired.contains(i) && a.batch.empty()) {
         Require(a.wake <= row.deadline, "the policy looks again before a deadline passes");
       }
@@ -148,8 +154,7 @@ class Watch {
 
   void Waiting(const Snapshot& s, TimePoint now, const Action& a) {
     if (s.idle_instances == 0 || live_ == 0) return;
-    Require(limits_.scenario != Scenario::kEdge, "edge never waits");
-    Require(limits_.scenario == Scenario::kBatch || limits_.instances > 1, "one instance never waits");
+    Require(limits_.scenario == Scenario::kBatch, "only batch leaves an instance idle");
     TimePoint patience = kNever;  // of the lane that goes first
     for (const Lane lane : {Lane::kInteractive, Lane::kBulk}) {
       TimePoint oldest = kNever;
@@ -211,7 +216,8 @@ class Watch {
         Require(waited, "wait: a row waited max_wait");
         break;
       }
-      case CloseReason::kIdle: break;
+      case CloseReason::kIdle:
+        break;
     }
   }
 
@@ -260,8 +266,10 @@ TEST(Simulator, InvariantsHoldOverThousandsOfRandomWorkloads) {
     sum.dropped += r.dropped;
     sum.left += r.left;
   }
-  printf("%d workloads, %lu rows, %lu decisions; on time %lu, late %lu, dropped %lu, left %lu; batches",
-         kWorkloads, rows, decisions, sum.on_time, sum.late, sum.dropped, sum.left);
+  printf(
+      "%d workloads, %lu rows, %lu decisions; on time %lu, late %lu, dropped %lu, left %lu; "
+      "batches",
+      kWorkloads, rows, decisions, sum.on_time, sum.late, sum.dropped, sum.left);
   for (const auto& [reason, n] : reasons) {
     printf(" %s %lu", std::string(CloseReasonName(reason)).c_str(), n);
   }
@@ -301,6 +309,19 @@ TEST(Simulator, FixedWindowsWaitAndEagerDoesNot) {
   r = Simulate(Spec(rows, SimulatedPolicy::kEager));
   EXPECT_EQ(r.batches, 2u);
   EXPECT_EQ(r.batch_mean, 1.5);
+}
+
+TEST(Simulator, ThePolicyIsBetterThanItsRivalsAtTheirBest) {
+  // 330 rows/s: eager dispatch misses more than 1 % from about 300/s on, whatever its max_rows.
+  const auto rows = PoissonRows(330, 4000, 1, Ms(25));
+  SimulationSpec spec = Spec(rows, SimulatedPolicy::kGimbal);
+  spec.law = {Ms(1.5), Ms(2), Duration(0), 0};
+  EXPECT_LE(Simulate(spec).MissShare(), 0.01);
+  spec.policy = SimulatedPolicy::kEager;
+  for (const int most : {4, 8, 16, 32}) {
+    spec.fixed_rows = most;
+    EXPECT_GT(Simulate(spec).MissShare(), 0.01) << most;
+  }
 }
 
 TEST(Simulator, BulkNeitherStarvesNorIsStarved) {

@@ -60,8 +60,8 @@ std::vector<SimulatedRow> MmppRows(const Mmpp& mmpp, int count, uint64_t seed, D
   return rows;
 }
 
-std::vector<int> LogNormalLengths(int count, uint64_t seed, double mean, double variation, int least,
-                                  int most) {
+std::vector<int> LogNormalLengths(int count, uint64_t seed, double mean, double variation,
+                                  int least, int most) {
   stats::Rng rng(seed);
   std::vector<int> lengths;
   lengths.reserve(static_cast<size_t>(count));

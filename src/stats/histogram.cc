@@ -8,8 +8,8 @@
 
 namespace gimbal::stats {
 
-// Values below 2^bits have a bucket each; above, each power of two has 2^(bits-1) buckets, so half a
-// bucket is at most 2^-bits of the value.
+// Values below 2^bits have a bucket each; above, each power of two has 2^(bits-1) buckets, so half
+// a bucket is at most 2^-bits of the value.
 Histogram::Histogram(Precision precision)
     : bits_(precision == Precision::kTenthPercent ? 10 : 7),
       counts_((size_t{1} << bits_) + (size_t{64} - bits_) * (size_t{1} << (bits_ - 1))) {}

@@ -7,15 +7,15 @@
 
 namespace gimbal::stats {
 
-// Durations in logarithmic buckets: recording is a few instructions and never allocates, memory does
-// not grow with the number of samples, and each quantile is within 0.1 % (or 1 %) of the exact
+// Durations in logarithmic buckets: recording is a few instructions and never allocates, memory
+// does not grow with the number of samples, and each quantile is within 0.1 % (or 1 %) of the exact
 // nearest-rank one. Not thread-safe: one per thread, merged at the end.
 class Histogram {
  public:
   enum class Precision { kTenthPercent, kOnePercent };  // 0.4 MB and 60 kB
   explicit Histogram(Precision precision = Precision::kTenthPercent);
 
-  void Add(Duration d);               // a negative one counts as 0
+  void Add(Duration d);                // a negative one counts as 0
   void Merge(const Histogram& other);  // REQUIRES: equal precision
 
   uint64_t count() const { return count_; }

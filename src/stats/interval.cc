@@ -18,8 +18,10 @@ constexpr size_t kMostBatches = 20;
 std::vector<double> BatchMeans(std::span<const double> series, size_t batches) {
   std::vector<double> means;
   const size_t length = series.size() / batches;
-  const size_t skipped = series.size() - length * batches;  // from the front, nearest to the warm-up
-  for (size_t b = 0; b < batches; ++b) means.push_back(Mean(series.subspan(skipped + b * length, length)));
+  const size_t skipped =
+      series.size() - length * batches;  // from the front, nearest to the warm-up
+  for (size_t b = 0; b < batches; ++b)
+    means.push_back(Mean(series.subspan(skipped + b * length, length)));
   return means;
 }
 
@@ -93,7 +95,8 @@ std::optional<Interval> QuantileInterval(std::span<const double> in_order, doubl
   const double reach =
       StudentQuantile(0.5 + confidence / 2, static_cast<double>(batches - 1)) * error;
   const double low = QuantileOfSorted(sorted, std::max(0., q - reach));
-  // Beyond the largest sample nothing is known; an interval that reaches it has no honest upper end.
+  // Beyond the largest sample nothing is known; an interval that reaches it has no honest upper
+  // end.
   if (q + reach >= 1) return std::nullopt;
   return Interval{low, QuantileOfSorted(sorted, q + reach)};
 }

@@ -88,10 +88,11 @@ bool LeastSquares::SolveOn(std::span<const int> support, Row* coefficients,
   return true;
 }
 
-// The optimum under x >= 0 is the free optimum on its own support, so the best of all supports whose
-// free optimum is >= 0 is exact; with four terms there are fifteen.
+// The optimum under x >= 0 is the free optimum on its own support, so the best of all supports
+// whose free optimum is >= 0 is exact; with four terms there are fifteen.
 LeastSquares::Row LeastSquares::Solve() const {
-  constexpr double kWorthATerm = 1e-9;  // share of the sum of squares that one more term must explain
+  constexpr double kWorthATerm =
+      1e-9;  // share of the sum of squares that one more term must explain
   Row best{};
   double best_explained = 0;
   for (int size = 1; size <= terms_; ++size) {

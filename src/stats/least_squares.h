@@ -9,9 +9,9 @@ namespace gimbal::stats {
 // observation counts forgetting^n times its weight. Equals recursive least squares with forgetting,
 // kept as normal equations so that the constraint can be solved exactly (at most four terms).
 //
-// Terms that the data cannot tell apart are resolved in favour of few and of early terms, so put the
-// term that should explain everything when only one point is known first.
-// Copyable; not thread-safe; no allocation.
+// Terms that the data cannot tell apart are resolved in favour of few and of early terms, so put
+// the term that should explain everything when only one point is known first. Copyable; not
+// thread-safe; no allocation.
 class LeastSquares {
  public:
   static constexpr int kMaxTerms = 4;

@@ -12,12 +12,12 @@ class Rng {
   explicit Rng(uint64_t seed);
 
   uint64_t Next();
-  double Uniform();                   // [0, 1)
-  double Exponential(double mean);    // gaps of Poisson arrivals
-  double Normal();                    // mean 0, deviation 1
+  double Uniform();                 // [0, 1)
+  double Exponential(double mean);  // gaps of Poisson arrivals
+  double Normal();                  // mean 0, deviation 1
   // A factor with mean 1 and this relative standard deviation; 1 when it is 0.
   double LogNormalFactor(double deviation);
-  uint64_t Below(uint64_t n);         // 0..n-1 without bias; REQUIRES: n > 0
+  uint64_t Below(uint64_t n);  // 0..n-1 without bias; REQUIRES: n > 0
 
  private:
   std::array<uint64_t, 4> state_;

@@ -14,8 +14,8 @@ std::optional<size_t> WarmUpSamples(std::span<const double> in_order) {
   std::vector<double> means;
   for (size_t b = 0; b < batches; ++b) means.push_back(Mean(in_order.subspan(b * kBatch, kBatch)));
 
-  // From the end, so that each cut's sums extend those of the cut after it. Deviations from the last
-  // mean keep the squares small.
+  // From the end, so that each cut's sums extend those of the cut after it. Deviations from the
+  // last mean keep the squares small.
   const double origin = means.back();
   double sum = 0, squares = 0, best = 0;
   size_t cut = 0;
