@@ -13,7 +13,6 @@
 namespace gimbal::bench {
 namespace {
 
-constexpr double kMostArrivals = 50e6;  // all are made and recorded in memory
 constexpr Duration kLongestSpin = std::chrono::microseconds(60);
 constexpr double kLargestSpinShare = 0.3;  // of the mean gap between sends
 constexpr Duration kListTimeout = std::chrono::seconds(5);
@@ -41,11 +40,13 @@ Status CheckOptions(const Options& options) {
   if (options.batch_rows <= 0) return InvalidError("batch rows: expected more than 0");
   if (options.max_connections <= 0) return InvalidError("connections: expected more than 0");
   if (options.timeout <= Duration(0)) return InvalidError("timeout: expected more than 0");
-  const double arrivals = options.rate * Seconds(options.warmup + options.duration);
-  if (arrivals > kMostArrivals) {
+  double arrivals = options.rate * Seconds(options.duration);
+  if (options.requests > 0) arrivals = std::min(arrivals, static_cast<double>(options.requests));
+  arrivals += options.rate * Seconds(options.warmup);
+  if (arrivals > static_cast<double>(kMostRequests)) {
     return InvalidError(
-        fmt::format("rate and duration make {:.0f} requests, at most {:.0f} are recorded", arrivals,
-                    kMostArrivals));
+        fmt::format("rate and duration make {:.0f} requests, at most {} are recorded", arrivals,
+                    kMostRequests));
   }
   if (options.protocol == model::Protocol::kKserve) {
     return InvalidError("protocol kserve is not supported by this version; use native or openai");

@@ -9,7 +9,6 @@ namespace gimbal::bench {
 namespace {
 
 constexpr uint16_t kMostErrorTypes = 64;  // a target that invents types must not fill the memory
-constexpr size_t kRoomForClosedLoop = 1 << 20;
 // Longest wait, so that `stop` is seen also when a signal came between its test and the wait.
 constexpr Duration kLongestWait = std::chrono::milliseconds(100);
 
@@ -24,10 +23,6 @@ class Run : public OutcomeSink {
  public:
   Run(const Schedule& schedule, Target& target, const Clock& clock, const std::atomic<bool>& stop)
       : schedule_(schedule), target_(target), clock_(clock), stop_(stop) {
-    const bool open = schedule.concurrency == 0;
-    const size_t room = open ? schedule.arrivals.size() : kRoomForClosedLoop;
-    out_.requests.reserve(room);
-    out_.stages_ms.reserve(room);
     out_.warmup = schedule.warmup;
   }
 
@@ -39,7 +34,7 @@ class Run : public OutcomeSink {
     } else {
       OpenLoop();
     }
-    while (in_flight_ > 0 && !Over()) target_.Poll(clock_.Now() + kLongestWait, *this);
+    while (in_flight_ > 0 && !Abandoned()) target_.Poll(clock_.Now() + kLongestWait, *this);
     out_.length = clock_.Now() - start_;
     out_.generator_cpu = ThreadCpu() - cpu;
     if (stop_) out_.end = RunEnd::kInterrupted;
@@ -49,7 +44,8 @@ class Run : public OutcomeSink {
   void OnDone(const Outcome& outcome) override;
 
  private:
-  bool Over() const { return stop_ || out_.end == RunEnd::kTargetDied; }
+  bool Abandoned() const { return stop_ || out_.end == RunEnd::kTargetDied; }
+  bool Over() const { return stop_ || out_.end != RunEnd::kComplete; }
   void OpenLoop();
   void ClosedLoop();
   bool Send(Duration due);
@@ -78,7 +74,7 @@ bool Run::Send(Duration due) {
   }
   ++in_flight_;
   out_.requests.push_back(record);
-  out_.stages_ms.emplace_back().fill(std::numeric_limits<float>::quiet_NaN());
+  if (out_.requests.size() >= kMostRequests) out_.end = RunEnd::kFull;
   return true;
 }
 
@@ -106,7 +102,7 @@ void Run::ClosedLoop() {
     due_.clear();
     for (const Duration at : due) {
       if (at >= end || (schedule_.requests > 0 && measured >= schedule_.requests)) return;
-      if (!Send(at)) {
+      if (out_.end == RunEnd::kFull || !Send(at)) {
         due_.push_back(at);
         continue;
       }
@@ -123,10 +119,13 @@ void Run::OnDone(const Outcome& outcome) {
   if (outcome.first_byte != TimePoint()) record.first_byte = outcome.first_byte - start_;
   record.batch_size = static_cast<float>(outcome.batch_size);
   if (!outcome.error.empty()) record.error = ErrorIndex(outcome.error);
-  for (const StageTime& stage : outcome.stages) {
-    const size_t index = StageIndex(stage.name);
-    if (index < kMaxStages) {
-      out_.stages_ms[outcome.request][index] = static_cast<float>(stage.ms);
+  if (!outcome.stages.empty()) {
+    record.stages = static_cast<uint32_t>(out_.stages_ms.size());
+    auto& row = out_.stages_ms.emplace_back();
+    row.fill(std::numeric_limits<float>::quiet_NaN());
+    for (const StageTime& stage : outcome.stages) {
+      const size_t index = StageIndex(stage.name);
+      if (index < kMaxStages) row[index] = static_cast<float>(stage.ms);
     }
   }
   --in_flight_;

@@ -201,8 +201,8 @@ TEST(GeneratorTest, RecordsErrorsStagesAndBatchSizes) {
   EXPECT_EQ(r.requests[3].error, 2);
   EXPECT_EQ(r.requests[4].error, 1);
   EXPECT_EQ(r.stage_names, (std::vector<std::string>{"queue", "model"}));
-  EXPECT_FLOAT_EQ(r.stages_ms[5][1], 2.5F);
-  EXPECT_TRUE(std::isnan(r.stages_ms[5][2]));
+  EXPECT_FLOAT_EQ(r.stages_ms[r.requests[5].stages][1], 2.5F);
+  EXPECT_TRUE(std::isnan(r.stages_ms[r.requests[5].stages][2]));
   EXPECT_EQ(r.requests[5].batch_size, 4);
 }
 

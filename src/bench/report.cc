@@ -180,7 +180,8 @@ void Maker::Stages() {
   for (size_t s = 0; s < recording_.stage_names.size(); ++s) {
     std::vector<double> values;
     for (const size_t i : samples_) {
-      const float ms = recording_.stages_ms[i][s];
+      const uint32_t row = recording_.requests[i].stages;
+      const float ms = row == 0 ? NAN : recording_.stages_ms[row][s];
       if (!std::isnan(ms)) values.push_back(ms);
     }
     const Report::Latency summary = Summary(std::move(values));
@@ -284,6 +285,10 @@ void Maker::JudgeRun() {
   if (recording_.end == RunEnd::kInterrupted) invalid.push_back("interrupted");
   if (recording_.end == RunEnd::kTargetDied) {
     invalid.push_back("the target died: no connection to it was answered any more");
+  }
+  if (recording_.end == RunEnd::kFull) {
+    report_.unresolved.push_back(
+        fmt::format("the run ended early, at the {} requests that are recorded", kMostRequests));
   }
   if (report_.requests == 0) invalid.push_back("no request was sent in the measured time");
   if (!report_.errors.empty()) {

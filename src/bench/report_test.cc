@@ -27,6 +27,7 @@ Recording SteadyRun(size_t n, uint64_t seed = 1) {
     record.done = record.scheduled + FromSeconds(rng.Exponential(0.01));
     record.first_byte = record.done - microseconds(1);
     record.batch_size = 4;
+    record.stages = static_cast<uint32_t>(r.stages_ms.size());
     r.requests.push_back(record);
     r.stages_ms.emplace_back().fill(std::numeric_limits<float>::quiet_NaN());
     r.stages_ms.back()[0] = 1;

@@ -69,7 +69,6 @@ std::string RequestBody(model::Protocol protocol, std::string_view model,
 std::vector<Duration> PoissonArrivals(const ArrivalOptions& options) {
   stats::Rng rng(options.seed);
   std::vector<Duration> arrivals;
-  arrivals.reserve(static_cast<size_t>(Seconds(options.until) * options.rate * 1.1) + 16);
   const double mean = 1 / options.rate;
   int64_t measured = 0;
   // Summed as a double: rounding each gap to nanoseconds would shift the rate of long runs.
