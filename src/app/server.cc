@@ -24,12 +24,15 @@ namespace {
 constexpr size_t kOffloadQueue = 256;
 
 // The settings call zero "no limit"; the server wants a time.
-Duration OrNever(Duration limit) { return limit > Duration::zero() ? limit : std::chrono::hours(24 * 365); }
+Duration OrNever(Duration limit) {
+  return limit > Duration::zero() ? limit : std::chrono::hours(24 * 365);
+}
 
 net::HttpServer::Options HttpOptions(const config::Config& config, const MachineLimits& machine) {
   net::HttpServer::Options http;
   http.address = config.server.http;
-  http.io_threads = config.server.io_threads > 0 ? config.server.io_threads : std::max(1, machine.cpus / 2);
+  http.io_threads =
+      config.server.io_threads > 0 ? config.server.io_threads : std::max(1, machine.cpus / 2);
   http.max_connections = config.limits.max_connections;
   http.header_timeout = OrNever(config.server.header_timeout);
   http.body_timeout = OrNever(config.server.body_timeout);
@@ -38,7 +41,8 @@ net::HttpServer::Options HttpOptions(const config::Config& config, const Machine
   return http;
 }
 
-frontend::HttpFrontend::Options FrontendOptions(const config::Config& config, const MachineLimits& machine) {
+frontend::HttpFrontend::Options FrontendOptions(const config::Config& config,
+                                                const MachineLimits& machine) {
   frontend::HttpFrontend::Options options;
   options.http = HttpOptions(config, machine);
   options.metrics_address = config.server.metrics;
@@ -87,27 +91,34 @@ Result<std::unique_ptr<Server>> Server::Create(const config::Config& config) {
   ASSIGN_OR_RETURN(p.log, OpenLog(config.server.log));
   p.observer = std::make_unique<obs::Observer>(p.metrics, *p.log, config.server.log.access);
   p.process_gauges = obs::ExportProcess(p.metrics, *p.log);
-  ASSIGN_OR_RETURN(p.engine, engine::CreateOnnxRuntimeEngine({config.server.onnxruntime_library, p.log.get()}));
+  ASSIGN_OR_RETURN(
+      p.engine, engine::CreateOnnxRuntimeEngine({config.server.onnxruntime_library, p.log.get()}));
   const Bytes memory = config.limits.memory > Bytes{0} ? config.limits.memory : p.machine.memory;
   p.budget = std::make_unique<memory::Budget>("the server", memory);
   p.registry = std::make_unique<registry::Registry>(registry::Registry::Deps{
       p.engine.get(), &clock, &p.metrics, p.log.get(), p.budget.get(), p.machine.cpus});
   p.service = std::make_unique<service::InferService>(*p.registry, clock);
-  p.offload = std::make_unique<WorkerPool>("offload", std::max(1, p.machine.cpus / 2), kOffloadQueue);
+  p.offload =
+      std::make_unique<WorkerPool>("offload", std::max(1, p.machine.cpus / 2), kOffloadQueue);
   frontend::HttpFrontend::Deps deps;
   deps.service = p.service.get();
   deps.observer = p.observer.get();
   deps.metrics = &p.metrics;
   deps.clock = &clock;
-  deps.offload = [pool = p.offload.get()](std::function<void()> job) { return pool->TrySubmit(std::move(job)); };
-  ASSIGN_OR_RETURN(p.frontend, frontend::HttpFrontend::Create(FrontendOptions(config, p.machine), std::move(deps)));
+  deps.offload = [pool = p.offload.get()](std::function<void()> job) {
+    return pool->TrySubmit(std::move(job));
+  };
+  ASSIGN_OR_RETURN(p.frontend, frontend::HttpFrontend::Create(FrontendOptions(config, p.machine),
+                                                              std::move(deps)));
   p.log->Write(LogLevel::kInfo, "server_started", [&](JsonWriter& w) {
     w.Key("version").String(Version());
     w.Key("http").String(p.frontend->address());
     w.Key("engine").String(fmt::format("{} {}", p.engine->name(), p.engine->version()));
     w.Key("cpus").Int(p.machine.cpus).Key("cpus_from").String(p.machine.cpu_source);
-    w.Key("memory_bytes").Int(memory.value).Key("memory_from").String(
-        config.limits.memory > Bytes{0} ? "limits.memory" : p.machine.memory_source);
+    w.Key("memory_bytes")
+        .Int(memory.value)
+        .Key("memory_from")
+        .String(config.limits.memory > Bytes{0} ? "limits.memory" : p.machine.memory_source);
   });
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }

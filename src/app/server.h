@@ -29,8 +29,8 @@ class Server {
   // The line for standard output that tells a supervisor where the server is.
   std::string ReadyLine() const;
 
-  // Not ready -> no new connections -> what is in flight finishes, up to the drain limit -> models go.
-  // False when requests were still open at the limit.
+  // Not ready -> no new connections -> what is in flight finishes, up to the drain limit -> models
+  // go. False when requests were still open at the limit.
   bool Drain();
 
  private:

@@ -69,7 +69,11 @@ TEST(JsonWriter, EscapesAndSeparates) {
 
 TEST(JsonWriter, NumbersReadBackAsThemselvesAndNanIsNull) {
   JsonWriter w;
-  w.BeginArray().Float(0.1f).Double(0.1).Float(std::numeric_limits<float>::quiet_NaN()).Fixed(1.005, 1);
+  w.BeginArray()
+      .Float(0.1f)
+      .Double(0.1)
+      .Float(std::numeric_limits<float>::quiet_NaN())
+      .Fixed(1.005, 1);
   w.EndArray();
   EXPECT_EQ(w.str(), "[0.1,0.1,null,1.0]");
 }

@@ -6,7 +6,7 @@ namespace gimbal {
 }  // namespace gimbal
 
 // An internal invariant, and why it holds. Never used on input.
-#define CHECK(condition, why)                                                            \
-  do {                                                                                   \
-    if (!(condition)) ::gimbal::CheckFailed(#condition, why, __FILE__, __LINE__);        \
+#define CHECK(condition, why)                                                     \
+  do {                                                                            \
+    if (!(condition)) ::gimbal::CheckFailed(#condition, why, __FILE__, __LINE__); \
   } while (false)

@@ -26,7 +26,9 @@ class Clock {
   static const Clock& Steady();
 };
 
-inline double Milliseconds(Duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+inline double Milliseconds(Duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
 inline double Seconds(Duration d) { return std::chrono::duration<double>(d).count(); }
 inline Duration FromSeconds(double s) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(s));

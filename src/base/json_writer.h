@@ -6,8 +6,8 @@
 
 namespace gimbal {
 
-// Appends JSON to a string, with commas and escapes in the right places. The only JSON writer: logs,
-// answers and reports use it. Numbers that JSON cannot hold (NaN, infinities) become null.
+// Appends JSON to a string, with commas and escapes in the right places. The only JSON writer:
+// logs, answers and reports use it. Numbers that JSON cannot hold (NaN, infinities) become null.
 //
 //   JsonWriter w;
 //   w.BeginObject().Key("rows").Int(3).Key("texts").BeginArray().String("a").EndArray().EndObject();

@@ -16,9 +16,10 @@ constexpr std::array<std::string_view, 4> kLevelNames = {"debug", "info", "warni
 
 std::string Timestamp() {
   const auto now = std::chrono::system_clock::now();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()) % 1000;
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
-                     ms.count());
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()) % 1000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms.count());
 }
 
 }  // namespace
@@ -62,7 +63,8 @@ Result<std::unique_ptr<Log>> Log::Create(Options options) {
   }
 }
 
-void Log::Write(LogLevel level, std::string_view event, const std::function<void(JsonWriter&)>& fields) {
+void Log::Write(LogLevel level, std::string_view event,
+                const std::function<void(JsonWriter&)>& fields) {
   if (!Enabled(level)) return;
   JsonWriter w;
   w.BeginObject();
@@ -71,7 +73,8 @@ void Log::Write(LogLevel level, std::string_view event, const std::function<void
   w.Key("event").String(event);
   if (fields) fields(w);
   w.EndObject();
-  impl_->logger->log(level >= LogLevel::kWarning ? spdlog::level::warn : spdlog::level::info, w.str());
+  impl_->logger->log(level >= LogLevel::kWarning ? spdlog::level::warn : spdlog::level::info,
+                     w.str());
 }
 
 uint64_t Log::dropped() const { return impl_->pool->overrun_counter(); }

@@ -18,7 +18,8 @@ Result<LogLevel> ParseLogLevel(std::string_view name);  // "debug" | "info" | "w
 // bounded: when the writer cannot keep up, the oldest lines go and `dropped` counts them, so that a
 // full disk or a stuck terminal never stops serving. Owned by `app`; any thread may write.
 //
-//   log.Write(LogLevel::kWarning, "model_failed", [&](JsonWriter& w) { w.Key("model").String(name); });
+//   log.Write(LogLevel::kWarning, "model_failed", [&](JsonWriter& w) { w.Key("model").String(name);
+//   });
 //
 // Never log contents of requests or secrets.
 class Log {

@@ -8,8 +8,8 @@
 
 namespace gimbal {
 
-// A clock that stands still until someone moves it; for tests and the simulator. Moving it wakes every
-// thread that waits for a time by it. Any thread may call it.
+// A clock that stands still until someone moves it; for tests and the simulator. Moving it wakes
+// every thread that waits for a time by it. Any thread may call it.
 class ManualClock : public Clock {
  public:
   explicit ManualClock(TimePoint start = TimePoint(std::chrono::seconds(1))) : now_(start) {}

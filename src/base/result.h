@@ -13,12 +13,13 @@ namespace gimbal {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value)
+      : state_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit on purpose
   template <typename U>
     requires(std::is_convertible_v<U&&, T> && !std::is_convertible_v<U&&, Status> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result>)
   Result(U&& value) : state_(std::in_place_index<1>, std::forward<U>(value)) {}  // NOLINT
-  Result(Status status) : state_(std::in_place_index<0>, std::move(status)) {  // NOLINT
+  Result(Status status) : state_(std::in_place_index<0>, std::move(status)) {    // NOLINT
     CHECK(!std::get<0>(state_).ok(), "a Result without a value needs an error");
   }
 

@@ -12,8 +12,9 @@ struct CodeRow {
   int grpc;
 };
 
-// grpc: 0 OK, 1 CANCELLED, 3 INVALID_ARGUMENT, 4 DEADLINE_EXCEEDED, 5 NOT_FOUND, 7 PERMISSION_DENIED,
-// 8 RESOURCE_EXHAUSTED, 11 OUT_OF_RANGE, 13 INTERNAL, 14 UNAVAILABLE, 16 UNAUTHENTICATED.
+// grpc: 0 OK, 1 CANCELLED, 3 INVALID_ARGUMENT, 4 DEADLINE_EXCEEDED, 5 NOT_FOUND, 7
+// PERMISSION_DENIED, 8 RESOURCE_EXHAUSTED, 11 OUT_OF_RANGE, 13 INTERNAL, 14 UNAVAILABLE, 16
+// UNAUTHENTICATED.
 constexpr std::array<CodeRow, kCodeCount> kCodes = {{
     {Code::kOk, "ok", 200, 0},
     {Code::kInvalid, "invalid", 400, 3},
@@ -63,7 +64,9 @@ std::string Status::ToString() const {
 Status InvalidError(std::string message) { return {Code::kInvalid, std::move(message)}; }
 Status NotFoundError(std::string message) { return {Code::kNotFound, std::move(message)}; }
 Status TooLargeError(std::string message) { return {Code::kTooLarge, std::move(message)}; }
-Status UnprocessableError(std::string message) { return {Code::kUnprocessable, std::move(message)}; }
+Status UnprocessableError(std::string message) {
+  return {Code::kUnprocessable, std::move(message)};
+}
 Status UnavailableError(std::string message) { return {Code::kUnavailable, std::move(message)}; }
 Status DeadlineError(std::string message) { return {Code::kDeadline, std::move(message)}; }
 Status CancelledError(std::string message) { return {Code::kCancelled, std::move(message)}; }

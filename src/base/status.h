@@ -12,20 +12,20 @@ namespace gimbal {
 // stand in one table in status.cc.
 enum class Code {
   kOk,
-  kInvalid,             // malformed or contradictory input
-  kUnauthenticated,     // no valid credential
-  kForbidden,           // the credential does not allow this
-  kNotFound,            // unknown model, version or route
-  kTooLarge,            // over a stated limit, or can never fit the memory budget
-  kUnsupportedMedia,    // content type or encoding
-  kUnprocessable,       // a text or an image that cannot be tokenised or decoded
-  kOverloaded,          // queue full; carries retry_after
-  kQuota,               // the client's own rate or quota; carries retry_after
-  kUnavailable,         // not ready, killed or draining
-  kOutOfMemoryBudget,   // no memory free at the moment
-  kDeadline,            // the deadline passed
-  kCancelled,           // the client left
-  kInternal,            // a fault of ours
+  kInvalid,            // malformed or contradictory input
+  kUnauthenticated,    // no valid credential
+  kForbidden,          // the credential does not allow this
+  kNotFound,           // unknown model, version or route
+  kTooLarge,           // over a stated limit, or can never fit the memory budget
+  kUnsupportedMedia,   // content type or encoding
+  kUnprocessable,      // a text or an image that cannot be tokenised or decoded
+  kOverloaded,         // queue full; carries retry_after
+  kQuota,              // the client's own rate or quota; carries retry_after
+  kUnavailable,        // not ready, killed or draining
+  kOutOfMemoryBudget,  // no memory free at the moment
+  kDeadline,           // the deadline passed
+  kCancelled,          // the client left
+  kInternal,           // a fault of ours
 };
 
 inline constexpr int kCodeCount = static_cast<int>(Code::kInternal) + 1;
@@ -78,8 +78,8 @@ Status InternalError(std::string message);
 #define GIMBAL_CONCAT(a, b) GIMBAL_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) is an error.
-#define RETURN_IF_ERROR(expr)                                  \
-  do {                                                         \
+#define RETURN_IF_ERROR(expr)                                                            \
+  do {                                                                                   \
     if (::gimbal::Status status_macro = (expr); !status_macro.ok()) return status_macro; \
   } while (false)
 

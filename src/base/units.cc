@@ -33,8 +33,8 @@ Result<int64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& 
   std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
   auto fail = [&](std::string_view why) {
-    return InvalidError("expected " + std::string(what) + " such as " + std::string(example) + ", got \"" +
-                        std::string(text.substr(0, 64)) + "\"" + std::string(why));
+    return InvalidError("expected " + std::string(what) + " such as " + std::string(example) +
+                        ", got \"" + std::string(text.substr(0, 64)) + "\"" + std::string(why));
   };
   if (error != std::errc() || !std::isfinite(number)) return fail("");
   if (number < 0) return fail(" (negative)");

@@ -16,8 +16,14 @@ struct Bytes {
   constexpr auto operator<=>(const Bytes&) const = default;
   constexpr Bytes operator+(Bytes o) const { return {value + o.value}; }
   constexpr Bytes operator-(Bytes o) const { return {value - o.value}; }
-  constexpr Bytes& operator+=(Bytes o) { value += o.value; return *this; }
-  constexpr Bytes& operator-=(Bytes o) { value -= o.value; return *this; }
+  constexpr Bytes& operator+=(Bytes o) {
+    value += o.value;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes o) {
+    value -= o.value;
+    return *this;
+  }
 };
 
 constexpr Bytes KiB(int64_t n) { return {n << 10}; }

@@ -11,8 +11,8 @@ namespace gimbal {
 size_t ValidUtf8Prefix(std::string_view text);
 inline bool IsValidUtf8(std::string_view text) { return ValidUtf8Prefix(text) == text.size(); }
 
-// Each maximal invalid subpart replaced by U+FFFD, as the Unicode standard (§3.9, "best practice") and
-// Python's errors="replace" do.
+// Each maximal invalid subpart replaced by U+FFFD, as the Unicode standard (§3.9, "best practice")
+// and Python's errors="replace" do.
 std::string ReplaceInvalidUtf8(std::string_view text);
 
 }  // namespace gimbal

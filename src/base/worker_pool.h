@@ -10,8 +10,8 @@
 
 namespace gimbal {
 
-// A few named threads behind one bounded queue, for work too long for an I/O thread. Owned by `app`;
-// any thread may submit. Jobs must not throw and run in order of submission.
+// A few named threads behind one bounded queue, for work too long for an I/O thread. Owned by
+// `app`; any thread may submit. Jobs must not throw and run in order of submission.
 class WorkerPool {
  public:
   // `name` is shown by tools such as top, at most 12 characters.

@@ -20,12 +20,14 @@ namespace {
 int Report(std::string_view command, const Status& status) {
   if (status.ok()) return kExitDone;
   std::cerr << "gimbal " << command << ": " << status.message() << "\n";
-  return status.code() == Code::kInvalid || status.code() == Code::kNotFound ? kExitUsage : kExitFailed;
+  return status.code() == Code::kInvalid || status.code() == Code::kNotFound ? kExitUsage
+                                                                             : kExitFailed;
 }
 
 Status Inspect(const InspectArgs& args) {
-  ASSIGN_OR_RETURN(const auto engine,
-                   engine::CreateOnnxRuntimeEngine({args.effective.config.server.onnxruntime_library, nullptr}));
+  ASSIGN_OR_RETURN(
+      const auto engine,
+      engine::CreateOnnxRuntimeEngine({args.effective.config.server.onnxruntime_library, nullptr}));
   InspectOptions options;
   options.json = args.json;
   for (const config::ModelConfig& model : args.effective.config.models) {
@@ -42,12 +44,19 @@ Status Tokenize(const TokenizeArgs& args) {
 
 int Dispatch(const ParsedArgs& args) {
   switch (args.command) {
-    case ParsedArgs::Command::kExit: return args.exit_code;
-    case ParsedArgs::Command::kServe: return RunServe(args.serve, std::cout, std::cerr);
-    case ParsedArgs::Command::kTokenize: return Report("tokenize", Tokenize(args.tokenize));
-    case ParsedArgs::Command::kInspect: return Report("inspect", Inspect(args.inspect));
-    case ParsedArgs::Command::kBench: return RunBench(args.bench, std::cout, std::cerr);
-    case ParsedArgs::Command::kDocs: std::cout << config::SettingsPage(); return kExitDone;
+    case ParsedArgs::Command::kExit:
+      return args.exit_code;
+    case ParsedArgs::Command::kServe:
+      return RunServe(args.serve, std::cout, std::cerr);
+    case ParsedArgs::Command::kTokenize:
+      return Report("tokenize", Tokenize(args.tokenize));
+    case ParsedArgs::Command::kInspect:
+      return Report("inspect", Inspect(args.inspect));
+    case ParsedArgs::Command::kBench:
+      return RunBench(args.bench, std::cout, std::cerr);
+    case ParsedArgs::Command::kDocs:
+      std::cout << config::SettingsPage();
+      return kExitDone;
   }
   return kExitUsage;
 }

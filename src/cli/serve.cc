@@ -17,7 +17,8 @@ class Signals {
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);  // a client that left is an error code, not the end of the server
+    std::signal(SIGPIPE,
+                SIG_IGN);  // a client that left is an error code, not the end of the server
   }
   void Wait() {
     int signal = 0;
@@ -31,7 +32,8 @@ class Signals {
 };
 
 int ExitCodeOf(const Status& status) {
-  return status.code() == Code::kInvalid || status.code() == Code::kNotFound ? kExitUsage : kExitFailed;
+  return status.code() == Code::kInvalid || status.code() == Code::kNotFound ? kExitUsage
+                                                                             : kExitFailed;
 }
 
 }  // namespace

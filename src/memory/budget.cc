@@ -5,8 +5,8 @@
 namespace gimbal::memory {
 namespace {
 
-constexpr std::array<std::string_view, kKindCount> kKindNames = {"weights",      "kv_cache", "activations",
-                                                                 "batch_inputs", "queue",    "other"};
+constexpr std::array<std::string_view, kKindCount> kKindNames = {
+    "weights", "kv_cache", "activations", "batch_inputs", "queue", "other"};
 
 // For people: whole KiB or MiB, rounded up so that "needs" never looks smaller than it is.
 std::string Rounded(Bytes bytes) {
@@ -61,8 +61,9 @@ Status Budget::Take(Kind kind, Bytes bytes) {
     if (bytes.value > limit_.value) {
       status = TooLargeError(needs + ", the budget of " + name_ + " is " + Rounded(limit_));
     } else {
-      status = Status(Code::kOutOfMemoryBudget, needs + ", " + Rounded({limit_.value - before}) + " of the " +
-                                                    Rounded(limit_) + " of " + name_ + " are free");
+      status = Status(Code::kOutOfMemoryBudget, needs + ", " + Rounded({limit_.value - before}) +
+                                                    " of the " + Rounded(limit_) + " of " + name_ +
+                                                    " are free");
     }
   } else if (parent_ != nullptr) {
     status = parent_->Take(kind, bytes);

@@ -34,7 +34,8 @@ class Reservation {
 
  private:
   friend class Budget;
-  Reservation(Budget* budget, Kind kind, Bytes bytes) : budget_(budget), kind_(kind), bytes_(bytes) {}
+  Reservation(Budget* budget, Kind kind, Bytes bytes)
+      : budget_(budget), kind_(kind), bytes_(bytes) {}
 
   Budget* budget_ = nullptr;
   Kind kind_ = Kind::kOther;
@@ -53,7 +54,9 @@ class Budget {
   Result<Reservation> Reserve(Kind kind, Bytes bytes);
 
   Bytes used() const { return {total_.load(std::memory_order_relaxed)}; }
-  Bytes used(Kind kind) const { return {by_kind_[static_cast<size_t>(kind)].load(std::memory_order_relaxed)}; }
+  Bytes used(Kind kind) const {
+    return {by_kind_[static_cast<size_t>(kind)].load(std::memory_order_relaxed)};
+  }
   Bytes limit() const { return limit_; }
 
  private:

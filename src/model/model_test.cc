@@ -9,7 +9,8 @@ namespace {
 TEST(Names, RoundTripAndNameTheChoices) {
   EXPECT_EQ(ParseScenario("batch").value(), Scenario::kBatch);
   EXPECT_EQ(ScenarioName(Scenario::kEdge), "edge");
-  EXPECT_EQ(ParseScenario("fast").status().message(), "expected online, batch or edge, got \"fast\"");
+  EXPECT_EQ(ParseScenario("fast").status().message(),
+            "expected online, batch or edge, got \"fast\"");
   EXPECT_EQ(ParseLane("bulk").value(), Lane::kBulk);
 }
 

@@ -31,7 +31,7 @@ std::string_view DataTypeName(DataType type);  // "INT64"
 std::optional<DataType> ParseDataType(std::string_view name);
 size_t ElementSize(DataType type);  // bytes; 0 for kBytes, whose elements differ in size
 
-using Shape = std::vector<int64_t>;  // -1: any size
+using Shape = std::vector<int64_t>;         // -1: any size
 std::string ShapeText(const Shape& shape);  // "[-1,384]"
 
 // What a model declares of one input or output.

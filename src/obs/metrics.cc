@@ -7,9 +7,9 @@
 namespace gimbal::obs {
 namespace {
 
-constexpr std::array kSeconds = {50e-6,  100e-6, 180e-6, 320e-6, 560e-6, 1e-3, 1.8e-3, 3.2e-3, 5.6e-3,
-                                 10e-3,  18e-3,  32e-3,  56e-3,  0.1,    0.18, 0.32,   0.56,   1.0,
-                                 1.8,    3.2,    5.6,    10.0,   18.0,   32.0, 60.0};
+constexpr std::array kSeconds = {
+    50e-6, 100e-6, 180e-6, 320e-6, 560e-6, 1e-3, 1.8e-3, 3.2e-3, 5.6e-3, 10e-3, 18e-3, 32e-3, 56e-3,
+    0.1,   0.18,   0.32,   0.56,   1.0,    1.8,  3.2,    5.6,    10.0,   18.0,  32.0,  60.0};
 constexpr std::array kRows = {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0};
 
 void AppendEscaped(std::string& out, std::string_view value) {
@@ -42,14 +42,16 @@ void AppendLine(std::string& out, std::string_view name, std::string_view labels
   }
 }
 
-void AppendHistogram(std::string& out, std::string_view name, const std::string& labels, const Histogram& h) {
+void AppendHistogram(std::string& out, std::string_view name, const std::string& labels,
+                     const Histogram& h) {
   const Histogram::Snapshot snapshot = h.Take();
   const std::string comma = labels.empty() ? "" : ",";
   uint64_t cumulative = 0;
   for (size_t i = 0; i < snapshot.counts.size(); ++i) {
     cumulative += snapshot.counts[i];
     const std::string bound = i < h.bounds().size() ? fmt::format("{}", h.bounds()[i]) : "+Inf";
-    fmt::format_to(std::back_inserter(out), "{}_bucket{{{}{}le=\"{}\"}} {}\n", name, labels, comma, bound, cumulative);
+    fmt::format_to(std::back_inserter(out), "{}_bucket{{{}{}le=\"{}\"}} {}\n", name, labels, comma,
+                   bound, cumulative);
   }
   AppendLine(out, std::string(name) + "_sum", labels, snapshot.sum);
   AppendLine(out, std::string(name) + "_count", labels, static_cast<double>(snapshot.count));
@@ -61,7 +63,8 @@ std::span<const double> SecondsBuckets() { return kSeconds; }
 std::span<const double> RowsBuckets() { return kRows; }
 
 Histogram::Histogram(std::span<const double> bounds)
-    : bounds_(bounds.begin(), bounds.end()), counts_(new std::atomic<uint64_t>[bounds.size() + 1]()) {}
+    : bounds_(bounds.begin(), bounds.end()),
+      counts_(new std::atomic<uint64_t>[bounds.size() + 1]()) {}
 
 void Histogram::Observe(double value) {
   const auto it = std::lower_bound(bounds_.begin(), bounds_.end(), value);
@@ -90,7 +93,8 @@ Metrics::Family& Metrics::FamilyOf(std::string name, std::string help, std::stri
 std::shared_ptr<Counter> Metrics::AddCounter(std::string name, std::string help, Labels labels) {
   auto counter = std::make_shared<Counter>();
   MutexLock lock(mu_);
-  FamilyOf(std::move(name), std::move(help), "counter").series.push_back({Render(labels), counter, {}, {}});
+  FamilyOf(std::move(name), std::move(help), "counter")
+      .series.push_back({Render(labels), counter, {}, {}});
   return counter;
 }
 
@@ -98,7 +102,8 @@ std::shared_ptr<Histogram> Metrics::AddHistogram(std::string name, std::string h
                                                  std::span<const double> bounds) {
   auto histogram = std::make_shared<Histogram>(bounds);
   MutexLock lock(mu_);
-  FamilyOf(std::move(name), std::move(help), "histogram").series.push_back({Render(labels), {}, histogram, {}});
+  FamilyOf(std::move(name), std::move(help), "histogram")
+      .series.push_back({Render(labels), {}, histogram, {}});
   return histogram;
 }
 
@@ -106,7 +111,8 @@ std::shared_ptr<void> Metrics::AddGauge(std::string name, std::string help, Labe
                                         std::function<double()> read) {
   auto gauge = std::make_shared<std::function<double()>>(std::move(read));
   MutexLock lock(mu_);
-  FamilyOf(std::move(name), std::move(help), "gauge").series.push_back({Render(labels), {}, {}, gauge});
+  FamilyOf(std::move(name), std::move(help), "gauge")
+      .series.push_back({Render(labels), {}, {}, gauge});
   return gauge;
 }
 
@@ -118,8 +124,8 @@ std::string Metrics::Text() const {
       return s.counter.expired() && s.histogram.expired() && s.gauge.expired();
     });
     if (family.series.empty()) continue;
-    fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", family.name, family.help, family.name,
-                   family.type);
+    fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", family.name,
+                   family.help, family.name, family.type);
     for (const Series& series : family.series) {
       if (const auto counter = series.counter.lock()) {
         AppendLine(out, family.name, series.labels, static_cast<double>(counter->value()));

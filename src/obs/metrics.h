@@ -64,7 +64,8 @@ class Metrics {
   std::shared_ptr<Histogram> AddHistogram(std::string name, std::string help, Labels labels,
                                           std::span<const double> bounds);
   // A figure read when somebody asks for the metrics. `read` must not block and must own (share)
-  // what it reads: it may still run while the returned token, with which the gauge lives, is dropped.
+  // what it reads: it may still run while the returned token, with which the gauge lives, is
+  // dropped.
   std::shared_ptr<void> AddGauge(std::string name, std::string help, Labels labels,
                                  std::function<double()> read);
 

@@ -20,8 +20,8 @@ struct Observer::Impl {
   Mutex mu;
   std::map<Key, std::shared_ptr<ModelSeries>> series GUARDED_BY(mu);
   // Stage histograms have no protocol label, so the protocols of a model share them.
-  std::map<std::pair<std::string, std::string>, std::array<std::shared_ptr<Histogram>, kStageCount>> stages
-      GUARDED_BY(mu);
+  std::map<std::pair<std::string, std::string>, std::array<std::shared_ptr<Histogram>, kStageCount>>
+      stages GUARDED_BY(mu);
 };
 
 Observer::Observer(Metrics& metrics, Log& log, bool access_log)
@@ -37,19 +37,21 @@ std::shared_ptr<Observer::ModelSeries> Observer::SeriesOf(const RequestRecord& r
   series->model_labels = {{"model", record.model}, {"version", record.version}};
   series->labels = series->model_labels;
   series->labels.emplace_back("protocol", std::string(ProtocolName(record.protocol)));
-  series->seconds = metrics_.AddHistogram("gimbal_request_seconds", "First byte read to last byte handed over.",
-                                          series->labels, SecondsBuckets());
+  series->seconds =
+      metrics_.AddHistogram("gimbal_request_seconds", "First byte read to last byte handed over.",
+                            series->labels, SecondsBuckets());
   auto& stages = impl_->stages[{record.model, record.version}];
   for (size_t i = 0; i < kStageCount; ++i) {
     if (!stages[i]) {
       Labels labels = series->model_labels;
       labels.emplace_back("stage", std::string(StageName(static_cast<Stage>(i))));
-      stages[i] = metrics_.AddHistogram("gimbal_stage_seconds", "Time of each stage of a request.", labels,
-                                        SecondsBuckets());
+      stages[i] = metrics_.AddHistogram("gimbal_stage_seconds", "Time of each stage of a request.",
+                                        labels, SecondsBuckets());
     }
   }
   series->stages = stages;
-  series->timeouts = metrics_.AddCounter("gimbal_timeouts_total", "Requests whose deadline passed.", series->labels);
+  series->timeouts = metrics_.AddCounter("gimbal_timeouts_total", "Requests whose deadline passed.",
+                                         series->labels);
   return series;
 }
 
@@ -66,13 +68,15 @@ void Observer::Count(const RequestRecord& record) {
     if (!series->codes[code]) {
       Labels labels = series->labels;
       labels.emplace_back("code", std::string(CodeName(record.code)));
-      series->codes[code] = metrics_.AddCounter("gimbal_requests_total", "Requests by outcome.", labels);
+      series->codes[code] =
+          metrics_.AddCounter("gimbal_requests_total", "Requests by outcome.", labels);
     }
     if (record.code != Code::kOk && !series->errors[code]) {
       Labels labels = series->model_labels;
       labels.emplace_back("protocol", std::string(ProtocolName(record.protocol)));
       labels.emplace_back("type", std::string(CodeName(record.code)));
-      series->errors[code] = metrics_.AddCounter("gimbal_request_errors_total", "Failed requests by type.", labels);
+      series->errors[code] =
+          metrics_.AddCounter("gimbal_request_errors_total", "Failed requests by type.", labels);
     }
   }
   series->codes[code]->Add();
@@ -103,7 +107,8 @@ void Observer::WriteLine(const RequestRecord& record) {
     w.Key("batch_size").Int(record.batch_rows);
     w.Key("stages_ms").BeginObject();
     for (size_t i = 0; i < kStageCount; ++i) {
-      w.Key(StageName(static_cast<Stage>(i))).Fixed(Milliseconds(record.timeline.Of(static_cast<Stage>(i))), 3);
+      w.Key(StageName(static_cast<Stage>(i)))
+          .Fixed(Milliseconds(record.timeline.Of(static_cast<Stage>(i))), 3);
     }
     w.EndObject();
     w.Key("total_ms").Fixed(Milliseconds(record.timeline.Total()), 3);

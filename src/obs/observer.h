@@ -17,13 +17,14 @@ namespace gimbal::obs {
 struct RequestRecord {
   std::string request_id;  // X-Request-Id, or made by the server
   std::string client_id;   // `id` of the body
-  std::string model;       // a name that is served, or empty: names that clients invent are no label
+  std::string model;  // a name that is served, or empty: names that clients invent are no label
   std::string version;
-  std::string route;       // "/v1/embeddings"
+  std::string route;  // "/v1/embeddings"
   model::Protocol protocol = model::Protocol::kNative;
   Code code = Code::kOk;
   int http_status = 200;
-  bool control = false;    // health, metadata, metrics: no request metrics, a log line only for debugging
+  bool control =
+      false;  // health, metadata, metrics: no request metrics, a log line only for debugging
   int rows = 0;
   int failed_rows = 0;
   int tokens = 0;

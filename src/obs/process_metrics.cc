@@ -13,7 +13,9 @@ ProcessUsage ReadProcessUsage() {
   ProcessUsage usage;
   rusage self{};
   if (getrusage(RUSAGE_SELF, &self) == 0) {
-    const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     usage.cpu_seconds = seconds(self.ru_utime) + seconds(self.ru_stime);
   }
   std::ifstream status("/proc/self/status");
@@ -25,7 +27,8 @@ ProcessUsage ReadProcessUsage() {
     status.ignore(1 << 10, '\n');
   }
   std::error_code error;
-  for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end; it.increment(error)) {
+  for (std::filesystem::directory_iterator it("/proc/self/fd", error), end; !error && it != end;
+       it.increment(error)) {
     ++usage.open_files;
   }
   return usage;
@@ -40,14 +43,16 @@ std::vector<std::shared_ptr<void>> ExportProcess(Metrics& metrics, const Log& lo
                       [](const ProcessUsage& u) { return u.cpu_seconds; }));
   out.push_back(gauge("process_resident_memory_bytes", "Resident memory.",
                       [](const ProcessUsage& u) { return static_cast<double>(u.resident.value); }));
-  out.push_back(gauge("gimbal_process_peak_memory_bytes", "Most resident memory since the start.",
-                      [](const ProcessUsage& u) { return static_cast<double>(u.peak_resident.value); }));
   out.push_back(
-      gauge("process_threads", "Threads.", [](const ProcessUsage& u) { return static_cast<double>(u.threads); }));
+      gauge("gimbal_process_peak_memory_bytes", "Most resident memory since the start.",
+            [](const ProcessUsage& u) { return static_cast<double>(u.peak_resident.value); }));
+  out.push_back(gauge("process_threads", "Threads.",
+                      [](const ProcessUsage& u) { return static_cast<double>(u.threads); }));
   out.push_back(gauge("process_open_fds", "Open file descriptors.",
                       [](const ProcessUsage& u) { return static_cast<double>(u.open_files); }));
-  out.push_back(metrics.AddGauge("gimbal_log_lines_dropped_total", "Log lines lost because the log could not keep up.",
-                                 {}, [&log] { return static_cast<double>(log.dropped()); }));
+  out.push_back(metrics.AddGauge("gimbal_log_lines_dropped_total",
+                                 "Log lines lost because the log could not keep up.", {},
+                                 [&log] { return static_cast<double>(log.dropped()); }));
   return out;
 }
 

@@ -24,7 +24,8 @@ TimePoint Timeline::EndOf(Stage stage) const {
 
 Duration Timeline::Of(Stage stage) const {
   if (!Marked(stage)) return Duration::zero();
-  const TimePoint start = stage == Stage::kReceive ? begin_ : EndOf(static_cast<Stage>(static_cast<int>(stage) - 1));
+  const TimePoint start =
+      stage == Stage::kReceive ? begin_ : EndOf(static_cast<Stage>(static_cast<int>(stage) - 1));
   return ends_[static_cast<size_t>(stage)] - start;
 }
 
@@ -48,7 +49,8 @@ std::string ServerTiming(const StageSpans& spans, Duration total) {
   std::string out;
   for (int i = 0; i < static_cast<int>(Stage::kSend); ++i) {
     const auto stage = static_cast<Stage>(i);
-    fmt::format_to(std::back_inserter(out), "{};dur={:.3f}, ", StageName(stage), Milliseconds(spans.Of(stage)));
+    fmt::format_to(std::back_inserter(out), "{};dur={:.3f}, ", StageName(stage),
+                   Milliseconds(spans.Of(stage)));
   }
   fmt::format_to(std::back_inserter(out), "total;dur={:.3f}", Milliseconds(total));
   return out;

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "obs/timeline.h"
+
+#include <gtest/gtest.h>
 
 namespace gimbal::obs {
 namespace {

@@ -16,14 +16,17 @@ struct WarmUpShapeSpec {
   int rows;
   int length;
 };
-constexpr WarmUpShapeSpec kWarmUpShapes[] = {{1, 8}, {1, 32}, {2, 16}, {4, 16}, {8, 16}, {8, 32}, {1, 128}};
+constexpr WarmUpShapeSpec kWarmUpShapes[] = {{1, 8},  {1, 32}, {2, 16}, {4, 16},
+                                             {8, 16}, {8, 32}, {1, 128}};
 
 // Ids, mask, types and positions, eight bytes each.
 constexpr size_t kCloseReasonCount = 5;
 
 constexpr int64_t kInputBytesPerToken = 4 * 8;
 
-TokenRow& AsTokenRow(const std::unique_ptr<schedule::Row>& row) { return static_cast<TokenRow&>(*row); }
+TokenRow& AsTokenRow(const std::unique_ptr<schedule::Row>& row) {
+  return static_cast<TokenRow&>(*row);
+}
 
 // What a queued row holds: its struct, ids and type ids.
 Bytes QueuedBytes(const preprocess::Encoding& encoding) {
@@ -32,7 +35,8 @@ Bytes QueuedBytes(const preprocess::Encoding& encoding) {
 
 }  // namespace
 
-// The metrics of one model version. Gauges own what they read (obs/metrics.h), hence the shared state.
+// The metrics of one model version. Gauges own what they read (obs/metrics.h), hence the shared
+// state.
 struct Pipeline::Series {
   std::shared_ptr<obs::Histogram> batch_rows;
   std::shared_ptr<obs::Histogram> padding;
@@ -44,18 +48,22 @@ struct Pipeline::Series {
   Series(obs::Metrics& metrics, const std::string& name, const std::string& version) {
     const obs::Labels labels = {{"model", name}, {"version", version}};
     static constexpr std::array kRatios = {0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75};
-    batch_rows = metrics.AddHistogram("gimbal_batch_rows", "Rows of each executed batch.", labels, obs::RowsBuckets());
-    padding = metrics.AddHistogram("gimbal_batch_padding_ratio", "Share of a batch's tokens that is padding.", labels,
-                                   kRatios);
+    batch_rows = metrics.AddHistogram("gimbal_batch_rows", "Rows of each executed batch.", labels,
+                                      obs::RowsBuckets());
+    padding = metrics.AddHistogram("gimbal_batch_padding_ratio",
+                                   "Share of a batch's tokens that is padding.", labels, kRatios);
     useful_tokens = metrics.AddCounter("gimbal_tokens_total", "Tokens of rows that ran.", labels);
-    padded_tokens =
-        metrics.AddCounter("gimbal_padded_tokens_total", "Tokens that ran, padding included.", labels);
-    abandoned_rows = metrics.AddCounter("gimbal_rows_computed_for_nobody_total",
-                                        "Rows whose client had left when their answer was ready.", labels);
+    padded_tokens = metrics.AddCounter("gimbal_padded_tokens_total",
+                                       "Tokens that ran, padding included.", labels);
+    abandoned_rows =
+        metrics.AddCounter("gimbal_rows_computed_for_nobody_total",
+                           "Rows whose client had left when their answer was ready.", labels);
     for (size_t i = 0; i < closed.size(); ++i) {
       obs::Labels with_reason = labels;
-      with_reason.emplace_back("reason", std::string(CloseReasonName(static_cast<policy::CloseReason>(i))));
-      closed[i] = metrics.AddCounter("gimbal_batches_total", "Batches by the reason why they closed.", with_reason);
+      with_reason.emplace_back("reason",
+                               std::string(CloseReasonName(static_cast<policy::CloseReason>(i))));
+      closed[i] = metrics.AddCounter("gimbal_batches_total",
+                                     "Batches by the reason why they closed.", with_reason);
     }
   }
 };
@@ -116,7 +124,8 @@ Status Pipeline::WarmUpShape(int instance, int rows, int length, policy::CostMod
   }
   RETURN_IF_ERROR(embedder.Pool(&embeddings));
   for (const std::vector<float>& embedding : embeddings) {
-    if (std::all_of(embedding.begin(), embedding.end(), [](float v) { return std::isfinite(v); })) continue;
+    if (std::all_of(embedding.begin(), embedding.end(), [](float v) { return std::isfinite(v); }))
+      continue;
     return InternalError("the model answered a plain text with values that are not finite");
   }
   dimension_ = static_cast<int>(embeddings.front().size());
@@ -135,13 +144,15 @@ TimePoint Pipeline::DefaultDeadline(TimePoint first_byte) const {
 
 Status Pipeline::Admit(const model::InferRequest& request, TimePoint now) const {
   if (request.rows.empty()) return InvalidError("inputs: expected at least one row, got none");
-  if (request.deadline <= now) return DeadlineError("the deadline had passed before any work was done");
+  if (request.deadline <= now)
+    return DeadlineError("the deadline had passed before any work was done");
   return batcher_->Admit(static_cast<int>(request.rows.size()));
 }
 
 Result<std::unique_ptr<TokenRow>> Pipeline::Preprocess(const model::InferRequest& request,
                                                        const model::RowInput& input) const {
-  if (input.text.empty()) return InvalidError("text: expected at least one character, got an empty text");
+  if (input.text.empty())
+    return InvalidError("text: expected at least one character, got an empty text");
   auto row = std::make_unique<TokenRow>();
   preprocess::EncodeOptions encode;
   encode.max_length = static_cast<size_t>(options_.max_tokens);
@@ -151,9 +162,9 @@ Result<std::unique_ptr<TokenRow>> Pipeline::Preprocess(const model::InferRequest
     RETURN_IF_ERROR(tokenizer_->Encode(input.text, encode, &row->encoding));
   }
   if (row->encoding.truncated && !request.truncate) {
-    return UnprocessableError(
-        fmt::format("text: longer than the {} tokens that model {} allows, and truncation was not asked for",
-                    options_.max_tokens, options_.name));
+    return UnprocessableError(fmt::format(
+        "text: longer than the {} tokens that model {} allows, and truncation was not asked for",
+        options_.max_tokens, options_.name));
   }
   row->length = static_cast<int32_t>(row->encoding.ids.size());
   row->bytes = QueuedBytes(row->encoding);
@@ -173,9 +184,10 @@ Duration Pipeline::Run(int instance, schedule::Batch batch) {
   CountBatch(batch);
   TextEmbedder& embedder = *embedders_[static_cast<size_t>(instance)];
   for (const auto& row : batch.rows) AsTokenRow(row).timeline.End(Stage::kQueue, batch.closed_at);
-  // The input tensors grow to the largest batch so far; a growth that the budget has no room for fails
-  // this batch and no other.
-  const Bytes input{static_cast<int64_t>(batch.rows.size()) * batch.padded_length * kInputBytesPerToken};
+  // The input tensors grow to the largest batch so far; a growth that the budget has no room for
+  // fails this batch and no other.
+  const Bytes input{static_cast<int64_t>(batch.rows.size()) * batch.padded_length *
+                    kInputBytesPerToken};
   memory::Reservation& held = input_memory_[static_cast<size_t>(instance)];
   if (input > held.bytes()) {
     if (const Status status = held.Resize(input); !status.ok()) {

@@ -50,7 +50,8 @@ class Pipeline : private schedule::BatchSink {
   // Stage preprocess: tokenises one row of `request`. The caller adds sink, index and timeline.
   Result<std::unique_ptr<TokenRow>> Preprocess(const model::InferRequest& request,
                                                const model::RowInput& row) const;
-  // Hands rows over; each is answered through its sink exactly once, here when the queue refuses it.
+  // Hands rows over; each is answered through its sink exactly once, here when the queue refuses
+  // it.
   void Enqueue(std::vector<std::unique_ptr<schedule::Row>> rows);
 
   // Refuses new rows, finishes the queued ones, joins. Idempotent.

@@ -35,20 +35,22 @@ constexpr std::string_view kTokenizer = R"({
 
 model::Signature EncoderSignature() {
   model::Signature s;
-  s.inputs = {{"input_ids", DataType::kInt64, {-1, -1}}, {"attention_mask", DataType::kInt64, {-1, -1}}};
+  s.inputs = {{"input_ids", DataType::kInt64, {-1, -1}},
+              {"attention_mask", DataType::kInt64, {-1, -1}}};
   s.outputs = {{"last_hidden_state", DataType::kFp32, {-1, -1, 2}}};
   return s;
 }
 
-// Each token's vector is (id, 1); where the mask is zero it is not a number, so that a wrong mask or a
-// wrong pooling is seen.
+// Each token's vector is (id, 1); where the mask is zero it is not a number, so that a wrong mask
+// or a wrong pooling is seen.
 Result<std::vector<FakeTensor>> EchoIds(engine::FakeModel::Inputs inputs) {
   const auto* ids = static_cast<const int64_t*>(inputs[0].data);
   const auto* mask = static_cast<const int64_t*>(inputs[1].data);
   const int64_t cells = inputs[0].shape[0] * inputs[0].shape[1];
   std::vector<float> values;
   for (int64_t i = 0; i < cells; ++i) {
-    values.push_back(mask[i] ? static_cast<float>(ids[i]) : std::numeric_limits<float>::quiet_NaN());
+    values.push_back(mask[i] ? static_cast<float>(ids[i])
+                             : std::numeric_limits<float>::quiet_NaN());
     values.push_back(1);
   }
   return std::vector<FakeTensor>{
@@ -87,9 +89,10 @@ class Collector : public RowSink {
 class PipelineTest : public testing::Test {
  protected:
   Result<std::unique_ptr<Pipeline>> Make(
-      std::function<Result<std::vector<FakeTensor>>(engine::FakeModel::Inputs)> run, int max_tokens = 8) {
-    engine_ = std::make_unique<engine::FakeEngine>(
-        std::map<std::string, engine::FakeModel>{{"m", {EncoderSignature(), std::move(run), {}, {}}}});
+      std::function<Result<std::vector<FakeTensor>>(engine::FakeModel::Inputs)> run,
+      int max_tokens = 8) {
+    engine_ = std::make_unique<engine::FakeEngine>(std::map<std::string, engine::FakeModel>{
+        {"m", {EncoderSignature(), std::move(run), {}, {}}}});
     auto graph = engine_->Load("m", {});
     Pipeline::Options options;
     options.name = "m";
@@ -157,7 +160,8 @@ TEST_F(PipelineTest, ALongTextIsCutOrRefusedAsAsked) {
 TEST_F(PipelineTest, AModelThatFailsOnePlainTextNeverStarts) {
   auto nan = Make([](engine::FakeModel::Inputs inputs) {
     auto out = EchoIds(inputs).value();
-    std::vector<float> values(static_cast<size_t>(inputs[0].shape[0] * inputs[0].shape[1] * 2), NAN);
+    std::vector<float> values(static_cast<size_t>(inputs[0].shape[0] * inputs[0].shape[1] * 2),
+                              NAN);
     return std::vector<FakeTensor>{FakeTensor::Floats("last_hidden_state", out[0].shape, values)};
   });
   EXPECT_NE(nan.status().message().find("not finite"), std::string::npos) << nan.status().message();
@@ -165,10 +169,11 @@ TEST_F(PipelineTest, AModelThatFailsOnePlainTextNeverStarts) {
 
 TEST_F(PipelineTest, AFailedBatchFailsItsRowsAndTheNextOneRuns) {
   auto broken = std::make_shared<std::atomic<bool>>(false);
-  auto pipeline = Make([broken](engine::FakeModel::Inputs inputs) -> Result<std::vector<FakeTensor>> {
-    if (broken->load()) return InternalError("the graph broke");
-    return EchoIds(inputs);
-  });
+  auto pipeline =
+      Make([broken](engine::FakeModel::Inputs inputs) -> Result<std::vector<FakeTensor>> {
+        if (broken->load()) return InternalError("the graph broke");
+        return EchoIds(inputs);
+      });
   ASSERT_TRUE(pipeline.ok());
   broken->store(true);
   EXPECT_EQ(Infer(*pipeline.value(), {"a"})[0].status().code(), Code::kInternal);
@@ -188,8 +193,10 @@ TEST_F(PipelineTest, MetricsSayWhyBatchesClosedAndHowFullTheyWere) {
   ASSERT_TRUE(pipeline.ok());
   Infer(*pipeline.value(), {"a"});
   const std::string text = metrics_.Text();
-  EXPECT_NE(text.find("gimbal_batch_rows_count{model=\"m\",version=\"1\"} 1\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("gimbal_batches_total{model=\"m\",version=\"1\",reason=\"idle\"} 1\n"), std::string::npos)
+  EXPECT_NE(text.find("gimbal_batch_rows_count{model=\"m\",version=\"1\"} 1\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("gimbal_batches_total{model=\"m\",version=\"1\",reason=\"idle\"} 1\n"),
+            std::string::npos)
       << text;
 }
 

@@ -45,7 +45,8 @@ void TextEmbedder::Assemble(std::span<const preprocess::Encoding* const> rows, i
     Fill<int32_t>(rows, padded_length);
   }
   lengths_.clear();
-  for (const preprocess::Encoding* row : rows) lengths_.push_back(static_cast<int>(row->ids.size()));
+  for (const preprocess::Encoding* row : rows)
+    lengths_.push_back(static_cast<int>(row->ids.size()));
   inputs_.clear();
   const size_t bytes = rows.size() * static_cast<size_t>(padded_length) * (wide ? 8 : 4);
   const auto add = [&](const std::string& name, std::vector<std::byte>& data) {

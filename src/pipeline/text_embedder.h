@@ -14,9 +14,9 @@
 
 namespace gimbal::pipeline {
 
-// Turns token ids into embeddings on one instance: pads into tensors, runs the graph, pools. Split in
-// two so that the caller can stamp each stage. Owns its input buffers and reuses them; one thread at
-// a time.
+// Turns token ids into embeddings on one instance: pads into tensors, runs the graph, pools. Split
+// in two so that the caller can stamp each stage. Owns its input buffers and reuses them; one
+// thread at a time.
 class TextEmbedder {
  public:
   struct Options {

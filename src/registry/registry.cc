@@ -21,29 +21,32 @@ struct Parts {
   pipeline::TextEmbeddingBinding binding;
 };
 
-Result<Parts> LoadParts(const config::ModelConfig& config, engine::Engine& engine, memory::Budget& server) {
+Result<Parts> LoadParts(const config::ModelConfig& config, engine::Engine& engine,
+                        memory::Budget& server) {
   Parts parts;
   ASSIGN_OR_RETURN(parts.files, FindModelFiles(config.path));
   if (!config.task.empty() && config.task != TaskName(parts.files.task)) {
-    return InvalidError(fmt::format("task: the files of {} are for {}, the configuration says {}", config.path,
-                                    TaskName(parts.files.task), config.task));
+    return InvalidError(fmt::format("task: the files of {} are for {}, the configuration says {}",
+                                    config.path, TaskName(parts.files.task), config.task));
   }
   ASSIGN_OR_RETURN(parts.tokenizer, preprocess::Tokenizer::FromFile(parts.files.tokenizer));
   parts.budget = std::make_unique<memory::Budget>("model " + config.name, config.memory, &server);
   ASSIGN_OR_RETURN(parts.graph, engine.Load(parts.files.graph, {.threads = config.threads}));
-  ASSIGN_OR_RETURN(parts.weights, parts.budget->Reserve(memory::Kind::kWeights, parts.graph->weights_bytes()));
+  ASSIGN_OR_RETURN(parts.weights,
+                   parts.budget->Reserve(memory::Kind::kWeights, parts.graph->weights_bytes()));
   ASSIGN_OR_RETURN(parts.binding, BindTextEmbedding(parts.graph->signature()));
   return parts;
 }
 
-Result<pipeline::Pipeline::Options> PipelineOptions(const config::ModelConfig& config, const Parts& parts,
-                                                    int instances) {
+Result<pipeline::Pipeline::Options> PipelineOptions(const config::ModelConfig& config,
+                                                    const Parts& parts, int instances) {
   pipeline::Pipeline::Options options;
   options.name = config.name;
   options.version = "1";
   options.max_tokens = parts.files.max_tokens;
   options.slo = config.slo.p99;
-  options.embedder = {parts.binding, parts.files.pooling, parts.files.pad_token_id, parts.files.pad_type_id};
+  options.embedder = {parts.binding, parts.files.pooling, parts.files.pad_token_id,
+                      parts.files.pad_type_id};
   policy::BatchLimits& limits = options.batching.limits;
   ASSIGN_OR_RETURN(limits.scenario, model::ParseScenario(config.scenario));
   limits.max_rows = config.batching.max_rows;
@@ -70,8 +73,9 @@ model::ModelInfo Describe(const config::ModelConfig& config, const Parts& parts,
   info.signature.outputs = {{"embedding", model::DataType::kFp32, {-1, dimension}}};
   info.max_tokens = parts.files.max_tokens;
   info.ready = true;
-  info.created_unix_s =
-      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  info.created_unix_s = std::chrono::duration_cast<std::chrono::seconds>(
+                            std::chrono::system_clock::now().time_since_epoch())
+                            .count();
   return info;
 }
 
@@ -88,25 +92,29 @@ ServedModel::ServedModel(model::ModelInfo info, std::unique_ptr<memory::Budget> 
 
 void ServedModel::Export(obs::Metrics& metrics) {
   const obs::Labels labels = {{"model", info_.name}, {"version", info_.version}};
-  gauges_.push_back(metrics.AddGauge("gimbal_model_ready", "1 when the model serves.", labels, [] { return 1.0; }));
+  gauges_.push_back(metrics.AddGauge("gimbal_model_ready", "1 when the model serves.", labels,
+                                     [] { return 1.0; }));
   for (int i = 0; i < memory::kKindCount; ++i) {
     const auto kind = static_cast<memory::Kind>(i);
     obs::Labels with_kind = labels;
     with_kind.emplace_back("kind", std::string(KindName(kind)));
-    gauges_.push_back(metrics.AddGauge("gimbal_memory_bytes", "Bytes by owner.", with_kind,
-                                       [budget = budget_, graph = graph_, kind] {
-                                         if (kind == memory::Kind::kActivations && graph->activations()) {
-                                           return static_cast<double>(graph->activations()->reserved.value);
-                                         }
-                                         return static_cast<double>(budget->used(kind).value);
-                                       }));
+    gauges_.push_back(
+        metrics.AddGauge("gimbal_memory_bytes", "Bytes by owner.", with_kind,
+                         [budget = budget_, graph = graph_, kind] {
+                           if (kind == memory::Kind::kActivations && graph->activations()) {
+                             return static_cast<double>(graph->activations()->reserved.value);
+                           }
+                           return static_cast<double>(budget->used(kind).value);
+                         }));
   }
   for (int i = 0; i < model::kLaneCount; ++i) {
     const auto lane = static_cast<model::Lane>(i);
-    gauges_.push_back(metrics.AddGauge(
-        "gimbal_queue_rows", "Rows that wait for a batch.",
-        {{"model", info_.name}, {"lane", std::string(LaneName(lane))}},
-        [depth = pipeline_->depth(), i] { return static_cast<double>(depth->rows[static_cast<size_t>(i)].load()); }));
+    gauges_.push_back(
+        metrics.AddGauge("gimbal_queue_rows", "Rows that wait for a batch.",
+                         {{"model", info_.name}, {"lane", std::string(LaneName(lane))}},
+                         [depth = pipeline_->depth(), i] {
+                           return static_cast<double>(depth->rows[static_cast<size_t>(i)].load());
+                         }));
   }
 }
 
@@ -115,7 +123,8 @@ Registry::Registry(Deps deps) : deps_(deps) {}
 Status Registry::Load(const config::ModelConfig& config) {
   const TimePoint start = deps_.clock->Now();
   ASSIGN_OR_RETURN(Parts parts, LoadParts(config, *deps_.engine, *deps_.budget));
-  const int instances = config.instances > 0 ? config.instances : DefaultInstances(deps_.cpus, config.threads);
+  const int instances =
+      config.instances > 0 ? config.instances : DefaultInstances(deps_.cpus, config.threads);
   ASSIGN_OR_RETURN(auto options, PipelineOptions(config, parts, instances));
   pipeline::Pipeline::Deps deps;
   deps.clock = deps_.clock;
@@ -128,8 +137,9 @@ Status Registry::Load(const config::ModelConfig& config) {
   }
   ASSIGN_OR_RETURN(auto pipeline, pipeline::Pipeline::Create(std::move(options), std::move(deps)));
   model::ModelInfo info = Describe(config, parts, pipeline->dimension());
-  auto served = std::make_shared<ServedModel>(std::move(info), std::move(parts.budget), std::move(parts.graph),
-                                              std::move(parts.weights), std::move(pipeline));
+  auto served = std::make_shared<ServedModel>(std::move(info), std::move(parts.budget),
+                                              std::move(parts.graph), std::move(parts.weights),
+                                              std::move(pipeline));
   served->Export(*deps_.metrics);
   deps_.log->Write(LogLevel::kInfo, "model_ready", [&](JsonWriter& w) {
     w.Key("model").String(config.name).Key("task").String(TaskName(served->info().task));
@@ -145,18 +155,19 @@ Status Registry::Load(const config::ModelConfig& config) {
   return Status::Ok();
 }
 
-Result<std::shared_ptr<ServedModel>> Registry::Find(const std::string& name, const std::string& version) const {
+Result<std::shared_ptr<ServedModel>> Registry::Find(const std::string& name,
+                                                    const std::string& version) const {
   MutexLock lock(mu_);
   const auto it = models_.find(name);
   if (it == models_.end()) {
     std::string names;
     for (const auto& [known, served] : models_) names += (names.empty() ? "" : ", ") + known;
-    return NotFoundError(fmt::format("model \"{}\" is not served here; there is: {}", name.substr(0, 128),
-                                     names.empty() ? "none" : names));
+    return NotFoundError(fmt::format("model \"{}\" is not served here; there is: {}",
+                                     name.substr(0, 128), names.empty() ? "none" : names));
   }
   if (!version.empty() && version != it->second->info().version) {
-    return NotFoundError(fmt::format("model \"{}\" has no version \"{}\"; it has: {}", name, version.substr(0, 32),
-                                     it->second->info().version));
+    return NotFoundError(fmt::format("model \"{}\" has no version \"{}\"; it has: {}", name,
+                                     version.substr(0, 32), it->second->info().version));
   }
   return it->second;
 }

@@ -19,8 +19,8 @@
 
 namespace gimbal::registry {
 
-// One loaded version of a model. Shared: the registry holds it while it serves, each request in flight
-// until its last row is answered.
+// One loaded version of a model. Shared: the registry holds it while it serves, each request in
+// flight until its last row is answered.
 class ServedModel {
  public:
   ServedModel(model::ModelInfo info, std::unique_ptr<memory::Budget> budget,
@@ -42,8 +42,8 @@ class ServedModel {
   std::vector<std::shared_ptr<void>> gauges_;
 };
 
-// The models that serve. Owned by `app`; any thread. Requests take a handle through Find, under a lock
-// held only to copy a pointer.
+// The models that serve. Owned by `app`; any thread. Requests take a handle through Find, under a
+// lock held only to copy a pointer.
 class Registry {
  public:
   struct Deps {
@@ -61,7 +61,8 @@ class Registry {
 
   // The version that serves (empty `version`), or the named one; kNotFound with what there is,
   // kUnavailable once draining is over.
-  Result<std::shared_ptr<ServedModel>> Find(const std::string& name, const std::string& version) const;
+  Result<std::shared_ptr<ServedModel>> Find(const std::string& name,
+                                            const std::string& version) const;
   std::vector<model::ModelInfo> List() const;
 
   // True when every model has been loaded (SetReady) and no drain has begun.

@@ -16,7 +16,9 @@ Duration Jittered(Duration after, uint64_t seed) {
   return after + after / 10 * static_cast<int64_t>(mixed % 1000) / 1000;
 }
 
-std::chrono::milliseconds RoundUp(Duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d); }
+std::chrono::milliseconds RoundUp(Duration d) {
+  return std::chrono::ceil<std::chrono::milliseconds>(d);
+}
 
 }  // namespace
 
@@ -48,8 +50,9 @@ Status Batcher::Admit(int rows) {
 Status Batcher::AdmitLocked(const policy::NewRows& request, TimePoint now) {
   if (stopping_) return UnavailableError("the server is stopping");
   if (request.rows > options_.queue.max_queue_rows && options_.queue.max_queue_rows > 0) {
-    return TooLargeError(fmt::format("the request has {} rows, the queue of model {} holds at most {} (--queue-rows)",
-                                     request.rows, options_.name, options_.queue.max_queue_rows));
+    return TooLargeError(fmt::format(
+        "the request has {} rows, the queue of model {} holds at most {} (--queue-rows)",
+        request.rows, options_.name, options_.queue.max_queue_rows));
   }
   policy::QueueLoad load;
   load.rows = static_cast<int64_t>(rows_.size());
@@ -66,7 +69,8 @@ Status Batcher::AdmitLocked(const policy::NewRows& request, TimePoint now) {
   }
   const auto retry = RoundUp(Jittered(decision.retry_after, next_id_));
   return Status(Code::kOverloaded,
-                fmt::format("the queue of model {} is full by {}: {} rows wait, about {} ms of work; try again in {} ms",
+                fmt::format("the queue of model {} is full by {}: {} rows wait, about {} ms of "
+                            "work; try again in {} ms",
                             options_.name, RefuseReasonName(decision.reason), load.rows,
                             RoundUp(decision.predicted_wait).count(), retry.count()))
       .WithRetryAfter(retry);
@@ -98,7 +102,8 @@ Status Batcher::Submit(std::vector<std::unique_ptr<Row>>& rows) {
       queued_tokens_ += padded;
       queued_bytes_ += row->bytes;
       depth_->rows[static_cast<size_t>(row->lane)].fetch_add(1, std::memory_order_relaxed);
-      if (row->deadline != kNever && row->deadline - cost_.Predict(1, padded) < timer_wake_) wake_timer = true;
+      if (row->deadline != kNever && row->deadline - cost_.Predict(1, padded) < timer_wake_)
+        wake_timer = true;
       rows_.push_back(std::move(row));
     }
   }
@@ -234,8 +239,9 @@ void Batcher::DropCancelled(Step* step) {
 
 void Batcher::TakeExpired(Step* step) {
   for (const uint32_t index : action_.expired) {
-    step->failed.emplace_back(Take(index), DeadlineError("the deadline passed, or could no longer be met, while "
-                                                         "the row waited for a batch"));
+    step->failed.emplace_back(Take(index),
+                              DeadlineError("the deadline passed, or could no longer be met, while "
+                                            "the row waited for a batch"));
   }
 }
 
@@ -245,8 +251,8 @@ Batch Batcher::TakeBatch(TimePoint now) {
   batch.closed_at = now;
   for (const uint32_t index : action_.batch) {
     batch.rows.push_back(Take(index));
-    batch.padded_length =
-        std::max(batch.padded_length, policy::PaddedLength(options_.limits, batch.rows.back()->length));
+    batch.padded_length = std::max(
+        batch.padded_length, policy::PaddedLength(options_.limits, batch.rows.back()->length));
   }
   return batch;
 }

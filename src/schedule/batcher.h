@@ -32,16 +32,17 @@ struct Depth {
 class Batcher {
  public:
   struct Options {
-    std::string name;             // in messages and thread names
-    policy::BatchLimits limits;   // limits.instances threads run batches
+    std::string name;            // in messages and thread names
+    policy::BatchLimits limits;  // limits.instances threads run batches
     policy::AdmissionLimits queue;
   };
   // Starts the threads. `clock` and `sink` outlive the batcher.
   Batcher(Options options, const Clock& clock, BatchSink& sink, policy::CostModel cost);
   ~Batcher();  // Stop()
 
-  // Whether a request of so many rows would enter now; looked at before they are tokenised. kTooLarge
-  // when it can never, kOverloaded with a computed retry_after, kUnavailable when stopped.
+  // Whether a request of so many rows would enter now; looked at before they are tokenised.
+  // kTooLarge when it can never, kOverloaded with a computed retry_after, kUnavailable when
+  // stopped.
   Status Admit(int rows);
 
   // Takes the rows, all or none: moved from iff OK, untouched otherwise. Errors as Admit, and
@@ -92,7 +93,7 @@ class Batcher {
   policy::CostModel cost_ GUARDED_BY(mu_);
   policy::ArrivalRate arrivals_ GUARDED_BY(mu_);
   policy::BatchState state_ GUARDED_BY(mu_);
-  policy::Action action_ GUARDED_BY(mu_);        // reused
+  policy::Action action_ GUARDED_BY(mu_);              // reused
   std::vector<TimePoint> busy_until_ GUARDED_BY(mu_);  // one an instance; kNever while it is idle
   std::vector<TimePoint> running_ GUARDED_BY(mu_);     // reused: those of busy_until_ that run
   int idle_ GUARDED_BY(mu_) = 0;

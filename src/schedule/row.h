@@ -12,8 +12,8 @@
 
 namespace gimbal::schedule {
 
-// A row that waits for its batch. Whoever holds it answers it exactly once: the sink by computing, the
-// batcher by Fail(). What it carries besides is the pipeline's business.
+// A row that waits for its batch. Whoever holds it answers it exactly once: the sink by computing,
+// the batcher by Fail(). What it carries besides is the pipeline's business.
 class Row {
  public:
   virtual ~Row() = default;
@@ -42,8 +42,8 @@ class BatchSink {
  public:
   virtual ~BatchSink() = default;
 
-  // Runs the batch on one instance and answers each of its rows. Called by that instance's thread, so
-  // never twice at a time for one instance. Returns how long the model itself took, zero when it
+  // Runs the batch on one instance and answers each of its rows. Called by that instance's thread,
+  // so never twice at a time for one instance. Returns how long the model itself took, zero when it
   // failed, for the cost model.
   virtual Duration Run(int instance, Batch batch) = 0;
 };

@@ -20,7 +20,8 @@ class Gather : public pipeline::RowSink {
         timelines_(call_->request.rows.size(), call_->timeline),
         batches_(call_->request.rows.size()),
         open_(call_->request.rows.size()) {
-    call_->response.rows.assign(call_->request.rows.size(), Status(Code::kInternal, "row not answered"));
+    call_->response.rows.assign(call_->request.rows.size(),
+                                Status(Code::kInternal, "row not answered"));
   }
 
   InferCall& call() { return *call_; }
@@ -90,8 +91,9 @@ void InferService::Infer(std::unique_ptr<InferCall> call) {
   rows.reserve(c.request.rows.size());
   for (size_t i = 0; i < c.request.rows.size(); ++i) {
     Result<std::unique_ptr<pipeline::TokenRow>> row =
-        c.request.rows[i].ok() ? pipeline.Preprocess(c.request, c.request.rows[i].value())
-                               : Result<std::unique_ptr<pipeline::TokenRow>>(c.request.rows[i].status());
+        c.request.rows[i].ok()
+            ? pipeline.Preprocess(c.request, c.request.rows[i].value())
+            : Result<std::unique_ptr<pipeline::TokenRow>>(c.request.rows[i].status());
     if (!row.ok()) {
       failed.emplace_back(i, row.status());
       continue;
@@ -113,8 +115,10 @@ void InferService::Infer(std::unique_ptr<InferCall> call) {
 
 std::vector<model::ModelInfo> InferService::Models() const { return registry_.List(); }
 
-Result<model::ModelInfo> InferService::Model(const std::string& name, const std::string& version) const {
-  ASSIGN_OR_RETURN(const std::shared_ptr<registry::ServedModel> model, registry_.Find(name, version));
+Result<model::ModelInfo> InferService::Model(const std::string& name,
+                                             const std::string& version) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<registry::ServedModel> model,
+                   registry_.Find(name, version));
   return model->info();
 }
 

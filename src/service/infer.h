@@ -19,16 +19,16 @@ struct InferCall {
   model::InferRequest request;
   // Set by the frontend when the client leaves; rows not yet computed are then dropped.
   std::shared_ptr<model::CancelToken> cancel;
-  obs::Timeline timeline;  // receive and parse are marked; in `done` through postprocess
-  obs::StageSpans spans;   // over all rows, filled in `done`
+  obs::Timeline timeline;         // receive and parse are marked; in `done` through postprocess
+  obs::StageSpans spans;          // over all rows, filled in `done`
   model::InferResponse response;  // valid when status is OK
   Status status;                  // of the request as a whole; rows have their own
   // Called exactly once, on any thread, also when the request is refused at once.
   std::function<void(std::unique_ptr<InferCall>)> done;
 };
 
-// The line: resolve, admit, preprocess, queue; the pipeline's instances take it from there. Shared by
-// all protocols. Owned by `app`; any thread may call it; never blocks and never throws.
+// The line: resolve, admit, preprocess, queue; the pipeline's instances take it from there. Shared
+// by all protocols. Owned by `app`; any thread may call it; never blocks and never throws.
 class InferService {
  public:
   InferService(registry::Registry& registry, const Clock& clock);

@@ -28,8 +28,8 @@ SHOWN = 5  # differences that are printed, of each run
 
 
 def ours(gimbal, tokenizer_file, texts, extra=()):
-    """What `gimbal tokenize` answers: a list of (ids, offsets)."""
-    done = subprocess.run([gimbal, "tokenize", str(tokenizer_file), *extra],
+    """The lines that `gimbal tokenize` answers, one a text."""
+    done = subprocess.run([gimbal, "tokenize", "--tokenizer", str(tokenizer_file), *extra],
                           input=b"\n".join(texts) + b"\n", capture_output=True)
     if done.returncode != 0:
         sys.exit(f"{gimbal} tokenize: {done.stderr.decode(errors='replace')}")
@@ -58,7 +58,8 @@ def differences(gimbal, tokenizer_file, texts, special=True):
 
 
 def report(name, texts, wrong, seconds):
-    print(f"{name:40} {len(texts):8} texts  {len(wrong):5} differences  {seconds:6.1f} s", flush=True)
+    print(f"{name:40} {len(texts):8} texts  {len(wrong):5} differences  {seconds:6.1f} s",
+          flush=True)
     for text, got, encoding in wrong[:SHOWN]:
         print(f"  text    {text[:200]!r}\n  gimbal  {got['ids'][:40]} {got['offsets'][:40]}\n"
               f"  library {encoding.ids[:40]} {encoding.offsets[:40]}")

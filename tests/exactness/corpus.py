@@ -1,6 +1,6 @@
 """Real text in many scripts, from what Debian packages carry: translations, man pages, fortunes.
 
-    python tests/exactness/corpus.py            makes .cache/exactness/corpus.txt, prints the scripts
+    python tests/exactness/corpus.py   makes .cache/exactness/corpus.txt, prints the scripts
 
 Packages are downloaded and unpacked below .cache/exactness, never installed. The same packages give
 the same lines in the same order.

@@ -1,6 +1,6 @@
 """Strings that are made to break tokenizers: seeded, endless, the same on every machine.
 
-    python tests/exactness/fuzz.py SEED COUNT   prints them, one a line (as bytes; some are not UTF-8)
+    python tests/exactness/fuzz.py SEED COUNT   prints them, one a line; some are not UTF-8
 """
 
 import random
@@ -27,8 +27,9 @@ RANGES = {
     "variation_b": (0xE0100, 0xE01EF), "last_planes": (0xF0000, 0x10FFFF), "any": (0, 0x10FFFF),
 }
 PIECES = [
-    "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[cls]", "[ CLS ]", "[CLS", "CLS]", "[MASK][MASK]",
-    "[[MASK]]", "[SEP", "[M", "<word>", "<left>", "<right>", "  <both>  ", "Über", "über", "naïve",
+    "[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]", "[cls]", "[ CLS ]", "[CLS", "CLS]",
+    "[MASK][MASK]", "[[MASK]]", "[SEP", "[M",
+    "<word>", "<left>", "<right>", "  <both>  ", "Über", "über", "naïve",
     "two words", "İstanbul", "ΌΣΟΣ", "straße", "\u1e9e", "\u0130", "don't", "e\u0301", "\u00e9",
     "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "1\ufe0f\u20e3",
     "\u202eabc\u202c", "\u200b", "\u00a0", "\u3000", "\u2028", "\x85", "\x0b", "\x0c", "\t", "\r",

@@ -159,7 +159,7 @@ def test_sigterm_under_load_loses_nothing(start):
 
 
 def test_a_deadline_passes_while_the_row_waits(start, minilm):
-    server = start(minilm, "--instances", "1", "--max-rows", "8")
+    server = start(minilm, "--instances", "1", "--max-rows", "8", "--max-predicted-wait", "0s")
     long_text = "many words make a long text " * 60
     busy = threading.Thread(target=server.post, args=("/v1/infer/minilm", {"inputs": [long_text] * 24}))
     busy.start()
