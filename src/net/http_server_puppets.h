@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <deque>
 #include <future>
 #include <memory>
@@ -47,12 +48,14 @@ class Client {
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     Close();
   }
-  void Send(std::string_view bytes) {
+  // Whether the server took all of it.
+  bool Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) return;
+      if (n <= 0) return false;
       bytes.remove_prefix(static_cast<size_t>(n));
     }
+    return true;
   }
   // Up to and with the empty line; what was read beyond stays for the next call.
   std::string ReadHead() {
@@ -111,6 +114,14 @@ class Puppet : public HttpHandler {
     return {!head.target().starts_with("/refuse"), KiB(64)};
   }
   void OnRequest(std::unique_ptr<HttpExchange> exchange) override {
+    if (inside_.exchange(true)) reentered_ = true;
+    Take(std::move(exchange));
+    inside_ = false;
+  }
+  // With one I/O thread: whether a request was handed over inside another one's OnRequest.
+  bool reentered() const { return reentered_; }
+
+  void Take(std::unique_ptr<HttpExchange> exchange) {
     if (!exchange->refusal().status.ok()) return Refuse(std::move(exchange));
     if (exchange->head().target().starts_with("/drop")) return;
     if (!exchange->head().target().starts_with("/hold")) return Echo(std::move(exchange));
@@ -164,6 +175,9 @@ class Puppet : public HttpHandler {
     refusals_.push_back(refusal.status);
     changed_.NotifyAll();
   }
+
+  std::atomic<bool> inside_{false};
+  std::atomic<bool> reentered_{false};
 
   Mutex mu_;
   CondVar changed_;

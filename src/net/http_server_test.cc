@@ -51,6 +51,7 @@ TEST_F(HttpServerTest, AnswersALongPipeline) {
   }
   EXPECT_EQ(answered, kCount);
   sender.join();
+  EXPECT_FALSE(puppet_.reentered());
 }
 
 TEST_F(HttpServerTest, AnswersFromAnyThreadAndTellsWhenSent) {
@@ -112,7 +113,7 @@ TEST_F(HttpServerTest, RefusesALongBodyUnread) {
   const auto client = Connect();
   client->Send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
   EXPECT_EQ(client->ReadResponse(), "413 the body has 1000000000 bytes, the limit is 64KiB");
-  client->Send(std::string(1 << 20, 'x'));  // is read and thrown away, so that no reset comes
+  EXPECT_TRUE(client->Send(std::string(1 << 20, 'x')));  // is read and thrown away, so that no reset comes
   EXPECT_TRUE(client->ReadsEnd());
 }
 
@@ -120,7 +121,7 @@ TEST_F(HttpServerTest, RefusesALongBodyUnread) {
 TEST_F(HttpServerTest, LetsAClientThatSendsOnReadTheRefusal) {
   Start();
   const auto client = Connect();
-  client->Send(Post("/a", std::string(8 << 20, 'x')));
+  EXPECT_TRUE(client->Send(Post("/a", std::string(8 << 20, 'x'))));
   EXPECT_EQ(client->ReadResponse().substr(0, 3), "413");
   EXPECT_TRUE(client->ReadsEnd());
 }

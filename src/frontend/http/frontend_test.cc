@@ -329,6 +329,7 @@ TEST_F(FrontendTest, RefusesUnreadWhatNoRouteTakes) {
     EXPECT_EQ(sink->answer.status, c.status);
     EXPECT_NE(sink->answer.body.find(c.says), std::string::npos) << sink->answer.body;
     EXPECT_FALSE(sink->Field("X-Request-Id").empty());
+    EXPECT_NE(sink->Field("Server-Timing").find("receive;dur=2.000"), std::string::npos);
     EXPECT_EQ(sink->Field("Allow"), c.status == 405 ? "POST" : "");
   }
   EXPECT_TRUE(inference_.calls.empty());

@@ -27,7 +27,12 @@ void OpenRequest::Answer(net::HttpResponse response) {
   record_.http_status = response.status;
   response.headers.emplace_back("X-Request-Id", record_.request_id);
   if (!record_.timeline.Marked(Stage::kSerialize)) {
+    // Refused or read only: one timeline says all. Inference has added its rows' spans itself.
     record_.timeline.End(Stage::kSerialize, clock_.Now());
+    obs::StageSpans spans;
+    spans.Add(record_.timeline);
+    response.headers.emplace_back("Server-Timing",
+                                  obs::ServerTiming(spans, record_.timeline.Total()));
   }
   const auto exchange = std::move(exchange_);
   exchange->Reply(std::move(response),
