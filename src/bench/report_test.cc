@@ -87,6 +87,21 @@ TEST(ReportTest, FiguresOfASteadyRun) {
   EXPECT_NEAR(*r.client_cpu_share, 0.1, 1e-9);
 }
 
+// Coordinated omission, the other half: what was sent late is charged from when it was due.
+TEST(ReportTest, LatencyCountsFromTheScheduledTime) {
+  Recording recording = SteadyRun(20'000);
+  for (Record& record : recording.requests) {
+    record.sent = record.scheduled + milliseconds(100);
+    record.done = record.scheduled + milliseconds(101);
+    record.first_byte = record.scheduled + milliseconds(100);
+  }
+  const Report r = MakeReport(recording, OpenLoop(), Calm());
+  EXPECT_EQ(r.latency_ms.mean, 101);
+  EXPECT_EQ(r.latency_ms.p99, 101);
+  EXPECT_EQ(r.first_byte_ms.p50, 100);
+  EXPECT_EQ(r.lateness_p99_ms, 100);
+}
+
 TEST(ReportTest, FewSamplesGiveNoPercentiles) {
   const Report r = MakeReport(SteadyRun(300), OpenLoop(), Calm());
   EXPECT_TRUE(r.latency_ms.p50.has_value());
