@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # of the reference, before it is imported
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIMBAL = pathlib.Path(os.environ.get("GIMBAL", ROOT / "build/release/bin/gimbal"))
 MODELS = ROOT / "models/cache"

@@ -2,9 +2,11 @@
 
 #include <atomic>
 #include <csignal>
+#include <memory>
 #include <ostream>
 
 #include "bench/bench.h"
+#include "cli/child_server.h"
 
 namespace gimbal::cli {
 namespace {
@@ -55,18 +57,22 @@ bench::Options OptionsOf(const BenchArgs& args) {
 }  // namespace
 
 int RunBench(const BenchArgs& args, std::ostream& out, std::ostream& err) {
+  bench::Options options = OptionsOf(args);
+  const auto fail = [&](const Status& status) {
+    err << "gimbal bench: " << status.message() << "\n";
+    const Code code = status.code();
+    return code == Code::kInvalid || code == Code::kNotFound ? kExitUsage : kExitFailed;
+  };
+  std::unique_ptr<ChildServer> child;  // when TARGET is a folder
   if (args.target != "null" && args.target.find("://") == std::string::npos) {
-    err << "gimbal bench: a folder as TARGET is not supported by this version; start `gimbal serve "
-        << args.target << "` and give its URL\n";
-    return kExitUsage;
+    auto started = ChildServer::Start(args.target);
+    if (!started.ok()) return fail(started.status());
+    child = std::move(started).value();
+    options.target = child->url();
   }
   const Interruptible interruptible;
-  const Result<bench::Report> report = bench::Measure(OptionsOf(args), g_interrupted);
-  if (!report.ok()) {
-    err << "gimbal bench: " << report.status().message() << "\n";
-    const Code code = report.status().code();
-    return code == Code::kInvalid || code == Code::kNotFound ? kExitUsage : kExitFailed;
-  }
+  const Result<bench::Report> report = bench::Measure(options, g_interrupted);
+  if (!report.ok()) return fail(report.status());
   if (args.json) {
     out << bench::ReportJson(*report) << "\n";
   } else {

@@ -20,8 +20,6 @@ constexpr WarmUpShapeSpec kWarmUpShapes[] = {{1, 8},  {1, 32}, {2, 16}, {4, 16},
                                              {8, 16}, {8, 32}, {1, 128}};
 
 // Ids, mask, types and positions, eight bytes each.
-constexpr size_t kCloseReasonCount = 5;
-
 constexpr int64_t kInputBytesPerToken = 4 * 8;
 
 TokenRow& AsTokenRow(const std::unique_ptr<schedule::Row>& row) {
@@ -43,7 +41,7 @@ struct Pipeline::Series {
   std::shared_ptr<obs::Counter> useful_tokens;
   std::shared_ptr<obs::Counter> padded_tokens;
   std::shared_ptr<obs::Counter> abandoned_rows;
-  std::array<std::shared_ptr<obs::Counter>, kCloseReasonCount> closed;
+  std::array<std::shared_ptr<obs::Counter>, policy::kCloseReasonCount> closed;
 
   Series(obs::Metrics& metrics, const std::string& name, const std::string& version) {
     const obs::Labels labels = {{"model", name}, {"version", version}};

@@ -21,6 +21,7 @@ enum class CloseReason {
   kMemory,    // the memory plan allows no more (edge: its row and token budget)
   kIdle,      // an instance was idle and no other waiting row made the batch better
 };
+inline constexpr int kCloseReasonCount = static_cast<int>(CloseReason::kIdle) + 1;
 std::string_view CloseReasonName(CloseReason reason);
 
 struct QueuedRow {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "registry/batching_probe.h"
 #include "registry/model_files.h"
 
 namespace gimbal::registry {
@@ -19,6 +20,7 @@ struct Parts {
   std::unique_ptr<engine::LoadedModel> graph;
   memory::Reservation weights;
   pipeline::TextEmbeddingBinding binding;
+  BatchingSafety sharing;
 };
 
 Result<Parts> LoadParts(const config::ModelConfig& config, engine::Engine& engine,
@@ -36,6 +38,22 @@ Result<Parts> LoadParts(const config::ModelConfig& config, engine::Engine& engin
                    parts.budget->Reserve(memory::Kind::kWeights, parts.graph->weights_bytes()));
   ASSIGN_OR_RETURN(parts.binding, BindTextEmbedding(parts.graph->signature()));
   return parts;
+}
+
+// A model whose answers change with padding or with company is batched only as far as they hold.
+Status LimitSharing(Parts& parts, policy::BatchLimits* limits) {
+  ASSIGN_OR_RETURN(auto instance, parts.graph->NewInstance());
+  pipeline::TextEmbedder embedder(
+      {parts.binding, parts.files.pooling, parts.files.pad_token_id, parts.files.pad_type_id},
+      std::move(instance));
+  ProbeOptions probe;
+  probe.longest = parts.files.max_tokens;
+  probe.vocabulary = static_cast<int>(parts.tokenizer->vocab_size());
+  ASSIGN_OR_RETURN(parts.sharing,
+                   ProbeBatching(parts.graph->facts(), parts.binding, embedder, probe));
+  if (parts.sharing.safe == RowSharing::kAlone) limits->max_rows = 1;
+  limits->equal_lengths_only = parts.sharing.safe == RowSharing::kEqualLength;
+  return Status::Ok();
 }
 
 Result<pipeline::Pipeline::Options> PipelineOptions(const config::ModelConfig& config,
@@ -126,6 +144,7 @@ Status Registry::Load(const config::ModelConfig& config) {
   const int instances =
       config.instances > 0 ? config.instances : DefaultInstances(deps_.cpus, config.threads);
   ASSIGN_OR_RETURN(auto options, PipelineOptions(config, parts, instances));
+  RETURN_IF_ERROR(LimitSharing(parts, &options.batching.limits));
   pipeline::Pipeline::Deps deps;
   deps.clock = deps_.clock;
   deps.metrics = deps_.metrics;
@@ -134,6 +153,8 @@ Status Registry::Load(const config::ModelConfig& config) {
   for (int i = 0; i < instances; ++i) {
     ASSIGN_OR_RETURN(auto instance, parts.graph->NewInstance());
     deps.instances.push_back(std::move(instance));
+    // With several threads an instance has weights of its own.
+    RETURN_IF_ERROR(parts.weights.Resize(parts.graph->weights_bytes()));
   }
   ASSIGN_OR_RETURN(auto pipeline, pipeline::Pipeline::Create(std::move(options), std::move(deps)));
   model::ModelInfo info = Describe(config, parts, pipeline->dimension());
@@ -145,9 +166,11 @@ Status Registry::Load(const config::ModelConfig& config) {
     w.Key("model").String(config.name).Key("task").String(TaskName(served->info().task));
     w.Key("instances").Int(instances).Key("threads").Int(config.threads);
     w.Key("max_tokens").Int(served->info().max_tokens);
+    w.Key("rows_may_share").String(RowSharingName(parts.sharing.safe));
     w.Key("load_ms").Fixed(Milliseconds(deps_.clock->Now() - start), 1);
     w.Key("notes").BeginArray();
     for (const std::string& note : parts.files.notes) w.String(note);
+    for (const std::string& reason : parts.sharing.reasons) w.String(reason);
     w.EndArray();
   });
   MutexLock lock(mu_);

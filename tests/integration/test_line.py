@@ -186,6 +186,21 @@ def test_a_full_queue_says_when_to_come_back(start, minilm):
     server.stop()
 
 
+@pytest.mark.parametrize("load", [["--concurrency", "4"], ["--rate", "20"]])
+def test_bench_of_a_folder_reports_every_field(minilm, load):
+    out = subprocess.run([GIMBAL, "bench", minilm, *load, "--duration", "2s", "--warmup", "0s", "--json"],
+                         capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0, out.stderr
+    report = json.loads(out.stdout)
+    for field in ("target", "scenario", "seed", "requests", "rows", "errors", "throughput_per_s", "rows_per_s",
+                  "latency_ms", "stages_ms", "batch_size_mean", "sender_lateness_ms", "client_cpu_share", "server",
+                  "valid", "reasons", "settings", "machine"):
+        assert field in report, field
+    assert report["requests"] > 0 and report["errors"] == {}
+    assert set(report["stages_ms"]) >= set(STAGES[:9])
+    assert report["batch_size_mean"] >= 1 and report["server"]["cpu_s_per_1000"] > 0
+
+
 def test_scenarios_and_explain(minilm):
     out = subprocess.run([GIMBAL, "serve", minilm, "--scenario", "batch", "--explain"], capture_output=True, text=True)
     assert out.returncode == 0

@@ -8,6 +8,9 @@ PYTHON="$VENV/bin/python"
 # Two checkouts of the same source may share compiler cache entries: paths below the checkout are made relative.
 export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$ROOT}" CCACHE_NOHASHDIR="${CCACHE_NOHASHDIR:-1}"
 
+# ONNX Runtime's own Python builds report usage and leave files in the home folder unless told not to.
+export ORT_DISABLE_TELEMETRY=1
+
 STEPS=0 # how many things were done so far: lets setup tell "already in place" from "done"
 step() {
   STEPS=$((STEPS + 1))

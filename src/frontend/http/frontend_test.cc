@@ -249,6 +249,7 @@ TEST_F(FrontendTest, InfersNatively) {
   EXPECT_EQ(sink->answers, 1);
   EXPECT_EQ(sink->answer.status, 200);
   EXPECT_EQ(sink->Field("X-Request-Id"), "r1");
+  EXPECT_EQ(sink->Field("X-Batch-Size"), "4");
   // 2 ms receive, 5 ms to the end of postprocess, 1 ms until it was encoded.
   EXPECT_NE(sink->answer.body.find(R"("receive_ms":2.000)"), std::string::npos)
       << sink->answer.body;

@@ -171,6 +171,9 @@ void InferFlow::Encode(State& state) const {
   call->spans.Add(timeline);
   net::HttpResponse response;
   response.headers.emplace_back("Server-Timing", obs::ServerTiming(call->spans, timeline.Total()));
+  if (const int rows = call->response.batch.batch_rows; rows > 0) {
+    response.headers.emplace_back("X-Batch-Size", std::to_string(rows));
+  }
   state.open->Answer(std::move(answer), std::move(response));
 }
 
