@@ -370,7 +370,6 @@ void BatchDecision::Online(Lane lane) {
 void BatchDecision::Batch(Lane lane) {
   Head head = Oldest(lane);
   WindowLimits window = Limits();
-  window.fill = true;
   if (in_.cost.known()) {
     // A deadline that two more full batches would miss goes before age.
     const Head due = EarliestHard(lane);

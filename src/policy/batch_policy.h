@@ -105,7 +105,8 @@ class BatchState {
 //         decides how many to take and which heads to leave behind so that fewest are late in the
 //         end; heads left behind expire only when they cannot be met any more. An idle instance
 //         never waits: in simulation no wait paid, given the ends of the other instances' batches.
-// batch   Fills rows or tokens around the row that waited longest; waits up to max_wait for it.
+// batch   The window of neighbouring lengths around the row that waited longest that saves most work,
+//         as online; while it could still grow, it waits up to max_wait.
 // edge    The fewest rows in a batch that keep up with arrivals and backlog.
 //
 // Bounded waits: within a lane no row without a deadline waits behind rows that came `target`

@@ -178,6 +178,18 @@ TEST(BatchPolicy, BatchWaitsToFillAndNoLongerThanPromised) {
   EXPECT_EQ(q.Decides(6), "0 1 2 full");
 }
 
+// Throughput is what this scenario is for: a fuller batch that computes mostly padding is slower than
+// two of like lengths.
+TEST(BatchPolicy, BatchDoesNotFillUpWithPadding) {
+  Queue q(Law(2, 0, 100));
+  q.limits.scenario = Scenario::kBatch;
+  q.limits.max_wait = Ms(1);
+  q.limits.max_rows = 4;
+  for (int i = 0; i < 3; ++i) q.Row(0, -1, 16);
+  for (int i = 0; i < 3; ++i) q.Row(0, -1, 128);
+  EXPECT_EQ(q.Decides(2), "0 1 2 wait");
+}
+
 TEST(BatchPolicy, BatchDoesNotWaitPastADeadline) {
   Queue q(Law(5, 1));
   q.limits.scenario = Scenario::kBatch;

@@ -86,21 +86,13 @@ class Search {
     while (down < s_.below.size() && Fits(rows + 1, padded, line)) {
       const double longer = sum + s_.below[down].alone;
       const double next = longer / line.At(static_cast<double>(rows + 1));
-      if (next <= score && !limits_.fill) break;
+      if (next <= score) break;
       sum = longer;
       score = next;
       ++rows;
       ++down;
     }
-    if (limits_.fill) score = FillScore(rows, padded, score);
     if (score > best_.score) best_ = {score, up, down};
-  }
-
-  double FillScore(size_t rows, int padded, double score) const {
-    const double by_rows = static_cast<double>(rows) / limits_.rows;
-    const double by_cells =
-        static_cast<double>(Cells(rows, padded)) / static_cast<double>(limits_.cells);
-    return score * std::min(1., std::max(by_rows, by_cells));
   }
 
   const CostModel& cost_;

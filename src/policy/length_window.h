@@ -27,7 +27,6 @@ struct WindowLimits {
   int rows = 1;
   int64_t cells = 0;  // rows x padded length
   double time = 0;    // nanoseconds that the batch may take
-  bool fill = false;  // as full as possible first, then least padding (batch scenario)
 };
 
 enum class WindowBound { kNone, kRows, kCells, kTime };
