@@ -181,7 +181,7 @@ TEST(BatchPolicy, BatchWaitsToFillAndNoLongerThanPromised) {
 // Throughput is what this scenario is for: a fuller batch that computes mostly padding is slower than
 // two of like lengths.
 TEST(BatchPolicy, BatchDoesNotFillUpWithPadding) {
-  Queue q(Law(2, 0, 100));
+  Queue q(Law(2, 0.1));
   q.limits.scenario = Scenario::kBatch;
   q.limits.max_wait = Ms(1);
   q.limits.max_rows = 4;
