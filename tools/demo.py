@@ -116,7 +116,7 @@ class Run:
 
 def load(server: Server, scenario: str) -> Run:
     command = [str(BINARY), "bench", server.url, "--model", MODEL, "--protocol", "openai", "--seed", "1", "--json"]
-    command += ["--concurrency", str(CONCURRENCY[scenario]), "--duration", "4s"]
+    command += ["--concurrency", str(CONCURRENCY[scenario]), "--duration", "12s", "--requests", "1500"]
     result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     try:
         report = json.loads(result.stdout)

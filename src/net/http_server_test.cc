@@ -113,7 +113,8 @@ TEST_F(HttpServerTest, RefusesALongBodyUnread) {
   const auto client = Connect();
   client->Send("POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000000\r\n\r\n");
   EXPECT_EQ(client->ReadResponse(), "413 the body has 1000000000 bytes, the limit is 64KiB");
-  EXPECT_TRUE(client->Send(std::string(1 << 20, 'x')));  // is read and thrown away, so that no reset comes
+  EXPECT_TRUE(
+      client->Send(std::string(1 << 20, 'x')));  // is read and thrown away, so that no reset comes
   EXPECT_TRUE(client->ReadsEnd());
 }
 

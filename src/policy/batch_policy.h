@@ -39,12 +39,12 @@ struct BatchLimits {
   int64_t memory_tokens = 0;  // the same, as the memory plan allows; 0: no limit
   // For more rows while an instance idles (batch scenario); 0: never.
   Duration max_wait = std::chrono::milliseconds(2);
-  Duration target{0};                // latency objective of rows without deadline; 0: none
-  int instances = 1;                 // > 0
-  bool equal_lengths_only = false;   // the model must not see padding
-  int length_bucket = 8;             // padded lengths are multiples of it; <= 1: no rounding
-  int max_length = 0;                // padded lengths stop here; 0: no limit
-  double bulk_share = 0.125;         // of the computed tokens, guaranteed to the bulk lane; 0..0.9
+  Duration target{0};               // latency objective of rows without deadline; 0: none
+  int instances = 1;                // > 0
+  bool equal_lengths_only = false;  // the model must not see padding
+  int length_bucket = 8;            // padded lengths are multiples of it; <= 1: no rounding
+  int max_length = 0;               // padded lengths stop here; 0: no limit
+  double bulk_share = 0.125;        // of the computed tokens, guaranteed to the bulk lane; 0..0.9
 };
 
 // Length that a row is computed at when it is the longest of its batch.
@@ -105,7 +105,8 @@ class BatchState {
 //         decides how many to take and which heads to leave behind so that fewest are late in the
 //         end; heads left behind expire only when they cannot be met any more. An idle instance
 //         never waits: in simulation no wait paid, given the ends of the other instances' batches.
-// batch   The window of neighbouring lengths around the row that waited longest that saves most work,
+// batch   The window of neighbouring lengths around the row that waited longest that saves most
+// work,
 //         as online; while it could still grow, it waits up to max_wait.
 // edge    The fewest rows in a batch that keep up with arrivals and backlog.
 //

@@ -178,8 +178,8 @@ TEST(BatchPolicy, BatchWaitsToFillAndNoLongerThanPromised) {
   EXPECT_EQ(q.Decides(6), "0 1 2 full");
 }
 
-// Throughput is what this scenario is for: a fuller batch that computes mostly padding is slower than
-// two of like lengths.
+// Throughput is what this scenario is for: a fuller batch that computes mostly padding is slower
+// than two of like lengths.
 TEST(BatchPolicy, BatchDoesNotFillUpWithPadding) {
   Queue q(Law(2, 0.1));
   q.limits.scenario = Scenario::kBatch;

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "policy/wait_bounds_test.h"
 #include "policy/workload.h"
 #include "stats/rng.h"
 
@@ -82,10 +83,11 @@ Workload Random(uint64_t seed, int count) {
 // Watches one simulation and names the first thing that must not happen.
 class Watch {
  public:
-  explicit Watch(Workload* w) : w_(*w), limits_(w->spec.batch), answers_(w->rows.size(), 0) {
-    w_.spec.rows = w_.rows;
+  explicit Watch(Workload* w)
+      : w_(SetRows(w)), limits_(w->spec.batch), waits_(w->spec), answers_(w->rows.size(), 0) {
     w_.spec.hooks.decided = [this](const Snapshot& s, TimePoint now, const Action& a) {
       ++decisions;
+      waits_.Decided(s, now, a);
       Taken(s, a);
       Expired(s, now, a);
       if (a.batch.empty())
@@ -93,12 +95,18 @@ class Watch {
       else
         Batch(s, now, a);
     };
-    w_.spec.hooks.answered = [this](uint64_t row, RowFate, TimePoint) { ++answers_[row]; };
+    w_.spec.hooks.answered = [this](uint64_t row, RowFate fate, TimePoint at) {
+      ++answers_[row];
+      waits_.Answered(row, fate, at);
+    };
   }
 
   SimulationResult Run() {
     const SimulationResult r = Simulate(w_.spec);
     for (const int n : answers_) Require(n == 1, "a row is answered exactly once");
+    answered_once = static_cast<uint64_t>(std::count(answers_.begin(), answers_.end(), 1));
+    if (broken.empty()) broken = waits_.Broken();
+    wait_share = waits_.largest_share();
     Require(r.on_time + r.late + r.dropped + r.left == w_.rows.size(), "fates add up");
     // The cost model knows the law exactly, so what was dispatched is on time.
     if (w_.spec.law.noise == 0 && w_.spec.profiled)
@@ -107,10 +115,17 @@ class Watch {
   }
 
   uint64_t decisions = 0;
+  uint64_t answered_once = 0;
+  double wait_share = 0;  // the largest wait as a share of its bound
   std::map<CloseReason, uint64_t> reasons;
   std::string broken;
 
  private:
+  static Workload& SetRows(Workload* w) {
+    w->spec.rows = w->rows;
+    return *w;
+  }
+
   void Require(bool holds, const char* what) {
     if (!holds && broken.empty()) broken = what;
   }
@@ -242,6 +257,7 @@ class Watch {
 
   Workload& w_;
   const BatchLimits& limits_;
+  WaitBounds waits_;
   std::vector<int> answers_;
   size_t live_ = 0;
   double tokens_ = 0, bulk_tokens_ = 0;
@@ -253,11 +269,18 @@ TEST(Simulator, InvariantsHoldOverThousandsOfRandomWorkloads) {
   uint64_t rows = 0, decisions = 0;
   std::map<CloseReason, uint64_t> reasons;
   SimulationResult sum;
+  std::vector<double> hist;
   for (uint64_t seed = 1; seed <= kWorkloads; ++seed) {
     Workload w = Random(seed, 60 + static_cast<int>(seed % 200));
     Watch watch(&w);
     const SimulationResult r = watch.Run();
-    ASSERT_EQ(watch.broken, "") << "seed " << seed << " " << ScenarioName(w.spec.batch.scenario);
+    if (getenv("EXPLORE")) {
+      if (!watch.broken.empty())
+        printf("X seed %lu %s %s\n", seed, std::string(ScenarioName(w.spec.batch.scenario)).c_str(),
+               watch.broken.c_str());
+      hist.push_back(watch.wait_share);
+    } else
+      ASSERT_EQ(watch.broken, "") << "seed " << seed << " " << ScenarioName(w.spec.batch.scenario);
     rows += w.rows.size();
     decisions += watch.decisions;
     for (const auto& [reason, n] : watch.reasons) reasons[reason] += n;
@@ -274,6 +297,10 @@ TEST(Simulator, InvariantsHoldOverThousandsOfRandomWorkloads) {
     printf(" %s %lu", std::string(CloseReasonName(reason)).c_str(), n);
   }
   printf("\n");
+  std::sort(hist.begin(), hist.end());
+  if (!hist.empty())
+    for (double q : {.1, .25, .5, .75, .9, .99, 1.})
+      printf("share q%.2f %.3f\n", q, hist[size_t(q * (hist.size() - 1))]);
   EXPECT_EQ(reasons.size(), 5u) << "each reason occurs";
 }
 

@@ -15,9 +15,9 @@
 
 namespace gimbal::frontend {
 
-// The HTTP ports of a server: the API, and the metrics by themselves. Owned by `app`. Calls under way
-// come back into it, so it is stopped before the service and the worker pool behind `offload`, and
-// destroyed after both have stopped. Drain and Stop from one thread.
+// The HTTP ports of a server: the API, and the metrics by themselves. Owned by `app`. Calls under
+// way come back into it, so it is stopped before the service and the worker pool behind `offload`,
+// and destroyed after both have stopped. Drain and Stop from one thread.
 class HttpFrontend {
  public:
   struct Options {

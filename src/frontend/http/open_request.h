@@ -24,7 +24,8 @@ class OpenRequest : public std::enable_shared_from_this<OpenRequest> {
   net::HttpExchange& exchange() { return *exchange_; }
   obs::RequestRecord& record() { return record_; }
 
-  // Adds X-Request-Id, marks the end of serialize and adds Server-Timing unless that is done, sends.
+  // Adds X-Request-Id, marks the end of serialize and adds Server-Timing unless that is done,
+  // sends.
   void Answer(net::HttpResponse response);
   // An encoded answer, with Retry-After where it has one. `http_status` 0: the answer's own.
   void Answer(codec::Answer answer, net::HttpResponse response = {}, int http_status = 0);
