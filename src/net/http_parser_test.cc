@@ -75,7 +75,7 @@ TEST_P(InPieces, BoundsTheHeaders) {
   EXPECT_EQ(parser.refusal().http_status, 431);
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, InPieces, testing::Values(1, 2, 7, 64, 100000));
+INSTANTIATE_TEST_SUITE_P(Sizes, InPieces, testing::Values(1, 2, 7, 64, 700, 100000));
 
 TEST(RequestParser, LimitsTheNumberOfFields) {
   RequestParser parser(16 << 10);

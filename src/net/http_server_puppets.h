@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <future>
 #include <memory>
@@ -47,6 +48,11 @@ class Client {
     const linger now{1, 0};
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     Close();
+  }
+  // Sends give up after this long without progress.
+  void LimitSends(std::chrono::milliseconds limit) {
+    const timeval time{0, std::chrono::microseconds(limit).count()};
+    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof time);
   }
   // Whether the server took all of it.
   bool Send(std::string_view bytes) {

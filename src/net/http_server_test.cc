@@ -54,6 +54,16 @@ TEST_F(HttpServerTest, AnswersALongPipeline) {
   EXPECT_FALSE(puppet_.reentered());
 }
 
+// What a client sends ahead stays with the client, beyond what the kernel and one buffer hold.
+TEST_F(HttpServerTest, DoesNotReadAheadWithoutBound) {
+  Start();
+  const auto client = Connect();
+  client->Send(Get("/hold"));
+  const auto exchange = puppet_.TakeHeld();
+  client->LimitSends(std::chrono::milliseconds(300));
+  EXPECT_FALSE(client->Send(std::string(64 << 20, 'x')));
+}
+
 TEST_F(HttpServerTest, AnswersFromAnyThreadAndTellsWhenSent) {
   Start();
   const auto client = Connect();
