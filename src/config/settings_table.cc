@@ -243,7 +243,9 @@ constexpr Setting kModelSettings[] = {
      .max = 10 * kSecond,
      .zero = "a batch never waits for more rows",
      .known_as = "max_queue_delay_microseconds max_latency_ms batch_timeout_micros max_delay",
-     .help = "Longest time that an idle instance waits for more rows.",
+     .help = "Longest time that an idle instance waits for more rows, in the batch scenario. "
+             "Online and "
+             "edge never let an instance idle while a row waits.",
      .field = [](const Place& p) -> Field { return &p.model->batching.max_wait; }},
     {.section = kModel,
      .key = "instances",
