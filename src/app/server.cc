@@ -76,7 +76,31 @@ struct Server::Parts {
   std::unique_ptr<service::InferService> service;
   std::unique_ptr<WorkerPool> offload;
   std::unique_ptr<frontend::HttpFrontend> frontend;
+
+  void ExportServer();
 };
+
+// What the sockets and the worker pool say of themselves.
+void Server::Parts::ExportServer() {
+  const auto read = [this](auto field) {
+    return [this, field] { return static_cast<double>(frontend->stats().*field); };
+  };
+  using Stats = net::HttpServer::Stats;
+  const auto counter = [&](const char* name, const char* help, auto field) {
+    process_gauges.push_back(metrics.AddReadCounter(name, help, {}, read(field)));
+  };
+  process_gauges.push_back(metrics.AddGauge("gimbal_connections", "Open HTTP connections.", {},
+                                            read(&Stats::connections)));
+  counter("gimbal_connections_accepted_total", "HTTP connections since the start.",
+          &Stats::accepted);
+  counter("gimbal_connections_refused_total", "Connections over limits.max_connections.",
+          &Stats::refused);
+  counter("gimbal_connections_timed_out_total", "Connections that a timeout closed.",
+          &Stats::timed_out);
+  process_gauges.push_back(
+      metrics.AddGauge("gimbal_offload_jobs", "Large bodies and answers that wait for a worker.",
+                       {}, [this] { return static_cast<double>(offload->queued()); }));
+}
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
@@ -97,6 +121,7 @@ Result<std::unique_ptr<Server>> Server::Create(const config::Config& config) {
   p.budget = std::make_unique<memory::Budget>("the server", memory);
   p.registry = std::make_unique<registry::Registry>(registry::Registry::Deps{
       p.engine.get(), &clock, &p.metrics, p.log.get(), p.budget.get(), p.machine.cpus});
+  for (const config::ModelConfig& model : config.models) p.registry->Announce(model.name);
   p.service = std::make_unique<service::InferService>(*p.registry, clock);
   p.offload =
       std::make_unique<WorkerPool>("offload", std::max(1, p.machine.cpus / 2), kOffloadQueue);
@@ -110,6 +135,7 @@ Result<std::unique_ptr<Server>> Server::Create(const config::Config& config) {
   };
   ASSIGN_OR_RETURN(p.frontend, frontend::HttpFrontend::Create(FrontendOptions(config, p.machine),
                                                               std::move(deps)));
+  p.ExportServer();
   p.log->Write(LogLevel::kInfo, "server_started", [&](JsonWriter& w) {
     w.Key("version").String(Version());
     w.Key("http").String(p.frontend->address());
@@ -123,8 +149,9 @@ Result<std::unique_ptr<Server>> Server::Create(const config::Config& config) {
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
-Status Server::LoadModels() {
+Status Server::LoadModels(const std::function<bool()>& stop) {
   for (const config::ModelConfig& model : parts_->config.models) {
+    if (stop()) return Status::Ok();
     const Status status = parts_->registry->Load(model).WithContext("model " + model.name);
     if (!status.ok()) {
       parts_->log->Write(LogLevel::kError, "model_failed", [&](JsonWriter& w) {
@@ -133,7 +160,7 @@ Status Server::LoadModels() {
       return status;
     }
   }
-  parts_->registry->SetReady();
+  if (!stop()) parts_->registry->SetReady();
   return Status::Ok();
 }
 

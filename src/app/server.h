@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,8 +24,10 @@ class Server {
   static Result<std::unique_ptr<Server>> Create(const config::Config& config);
   ~Server();
 
-  // Loads, warms up and tries each model, one after another; ready when all have answered.
-  Status LoadModels();
+  // Loads, warms up and tries each model, one after another; ready when all have answered. `stop`
+  // is asked before each model; when it says so, loading ends early, without an error and not
+  // ready.
+  Status LoadModels(const std::function<bool()>& stop);
 
   // The line for standard output that tells a supervisor where the server is.
   std::string ReadyLine() const;

@@ -7,6 +7,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 
 namespace gimbal {
@@ -34,6 +35,8 @@ Result<LogLevel> ParseLogLevel(std::string_view name) {
 struct Log::Impl {
   std::shared_ptr<spdlog::details::thread_pool> pool;
   std::shared_ptr<spdlog::async_logger> logger;
+  // Shared with the error handler, which the log's thread may still call while this goes.
+  std::shared_ptr<std::atomic<uint64_t>> lost = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
 Log::Log(LogLevel level, std::unique_ptr<Impl> impl) : level_(level), impl_(std::move(impl)) {}
@@ -54,8 +57,9 @@ Result<std::unique_ptr<Log>> Log::Create(Options options) {
     impl->logger = std::make_shared<spdlog::async_logger>(
         "gimbal", sink, impl->pool, spdlog::async_overflow_policy::overrun_oldest);
     impl->logger->set_level(spdlog::level::trace);
-    // A write that fails (full disk) must not print its own complaint for each line.
-    impl->logger->set_error_handler([](const std::string&) {});
+    // A write that fails (full disk) is counted; it must not print its own complaint for each line.
+    impl->logger->set_error_handler(
+        [lost = impl->lost](const std::string&) { lost->fetch_add(1, std::memory_order_relaxed); });
     impl->logger->flush_on(spdlog::level::warn);
     return std::unique_ptr<Log>(new Log(options.level, std::move(impl)));
   } catch (const spdlog::spdlog_ex& error) {
@@ -77,7 +81,7 @@ void Log::Write(LogLevel level, std::string_view event,
                      w.str());
 }
 
-uint64_t Log::dropped() const { return impl_->pool->overrun_counter(); }
+uint64_t Log::dropped() const { return impl_->pool->overrun_counter() + impl_->lost->load(); }
 void Log::Flush() { impl_->logger->flush(); }
 
 }  // namespace gimbal

@@ -9,7 +9,7 @@
 namespace gimbal {
 
 // A clock that stands still until someone moves it; for tests and the simulator. Moving it wakes
-// every thread that waits for a time by it. Any thread may call it.
+// the threads that wait by it for a time that has come. Any thread may call it.
 class ManualClock : public Clock {
  public:
   explicit ManualClock(TimePoint start = TimePoint(std::chrono::seconds(1))) : now_(start) {}
@@ -21,7 +21,7 @@ class ManualClock : public Clock {
     std::list<Waiter>::iterator self;
     {
       MutexLock lock(waiters_mu_);
-      self = waiters_.insert(waiters_.end(), {&cv, &mu});
+      self = waiters_.insert(waiters_.end(), {&cv, &mu, until});
       waiting_.NotifyAll();
     }
     // Looked at after signing in, so that an advance is either seen here or wakes the wait.
@@ -40,6 +40,7 @@ class ManualClock : public Clock {
       waiters = waiters_;
     }
     for (const Waiter& waiter : waiters) {
+      if (waiter.until > to) continue;  // a wait without end must be ended by a notification
       waiter.mu->lock();  // the waiter is now either inside the wait or has seen the new time
       waiter.mu->unlock();
       waiter.cv->NotifyAll();
@@ -56,6 +57,7 @@ class ManualClock : public Clock {
   struct Waiter {
     CondVar* cv;
     Mutex* mu;
+    TimePoint until;
   };
   std::atomic<TimePoint> now_;
   mutable Mutex waiters_mu_;

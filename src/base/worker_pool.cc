@@ -30,6 +30,11 @@ bool WorkerPool::TrySubmit(std::function<void()> job) {
   return true;
 }
 
+size_t WorkerPool::queued() {
+  MutexLock lock(mu_);
+  return jobs_.size();
+}
+
 void WorkerPool::Stop() {
   {
     MutexLock lock(mu_);

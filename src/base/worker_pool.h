@@ -18,8 +18,9 @@ class WorkerPool {
   WorkerPool(std::string name, int threads, size_t max_queued);
   ~WorkerPool();  // Stop()
 
-  // Never blocks. False, and `job` untouched, when the queue is full or the pool has stopped.
+  // Never blocks. False when the queue is full or the pool has stopped; the job then never runs.
   bool TrySubmit(std::function<void()> job);
+  size_t queued();  // jobs that have not begun
   // Runs what is queued, then joins. Idempotent.
   void Stop();
 

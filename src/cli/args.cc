@@ -132,7 +132,8 @@ void AddInspect(CLI::App& app, RawArgs& raw, InspectArgs& args) {
 }
 
 void AddBench(CLI::App& app, RawArgs& raw, BenchArgs& args) {
-  CLI::App* bench = app.add_subcommand("bench", "Measure a server, or a model in this process");
+  CLI::App* bench =
+      app.add_subcommand("bench", "Measure a server, or a model that a child process serves");
   bench->add_option("TARGET", args.target, "URL of a server, a model's folder, or null");
   bench->add_option("--model", args.model, "Model to ask; left out: the only one")
       ->type_name("NAME");

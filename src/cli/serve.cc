@@ -2,14 +2,19 @@
 
 #include <csignal>
 #include <ostream>
+#include <thread>
 
 #include "app/server.h"
+#include "base/mutex.h"
+#include "base/worker_pool.h"
 #include "config/explain.h"
 
 namespace gimbal::cli {
 namespace {
 
-// Blocked before any thread exists, so that every thread inherits it and only Wait() takes them.
+// Takes SIGTERM and SIGINT, from its construction on and also while models load. Made before any
+// other thread exists, so that all inherit the blocked signals and only `thread_` takes them. The
+// second signal has its usual effect: whoever does not want to wait for the drain.
 class Signals {
  public:
   Signals() {
@@ -19,17 +24,49 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE,
                 SIG_IGN);  // a client that left is an error code, not the end of the server
+    thread_ = std::thread([this] {
+      SetThreadName("signals");
+      int signal = 0;
+      sigwait(&set_, &signal);
+      pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+      MutexLock lock(mu_);
+      asked_ = true;
+      changed_.NotifyAll();
+      while (!ended_) changed_.Wait(mu_);
+    });
   }
-  void Wait() {
-    int signal = 0;
-    sigwait(&set_, &signal);
+  ~Signals() {
+    {
+      MutexLock lock(mu_);
+      ended_ = true;
+      changed_.NotifyAll();
+      // Nobody asked: the thread is still in sigwait, and its own signal is what it waits for.
+      if (!asked_) pthread_kill(thread_.native_handle(), SIGTERM);
+    }
+    thread_.join();
   }
-  // From now on the next signal has its usual effect: whoever does not want to wait for the drain.
-  void Unblock() { pthread_sigmask(SIG_UNBLOCK, &set_, nullptr); }
+  bool asked() {
+    MutexLock lock(mu_);
+    return asked_;
+  }
+  void Await() {
+    MutexLock lock(mu_);
+    while (!asked_) changed_.Wait(mu_);
+  }
 
  private:
   sigset_t set_;
+  Mutex mu_;
+  CondVar changed_;
+  bool asked_ GUARDED_BY(mu_) = false;
+  bool ended_ GUARDED_BY(mu_) = false;
+  std::thread thread_;
 };
+
+// In one write: the log's thread writes to the same place.
+void Say(std::ostream& err, const std::string& message) {
+  err << ("gimbal serve: " + message + "\n") << std::flush;
+}
 
 int ExitCodeOf(const Status& status) {
   return status.code() == Code::kInvalid || status.code() == Code::kNotFound ? kExitUsage
@@ -46,18 +83,20 @@ int RunServe(const ServeArgs& args, std::ostream& out, std::ostream& err) {
   Signals signals;
   auto server = app::Server::Create(args.effective.config);
   if (!server.ok()) {
-    err << "gimbal serve: " << server.status().message() << "\n";
+    Say(err, server.status().message());
     return ExitCodeOf(server.status());
   }
-  if (const Status loaded = server.value()->LoadModels(); !loaded.ok()) {
-    err << "gimbal serve: " << loaded.message() << "\n";
+  const Status loaded = server.value()->LoadModels([&signals] { return signals.asked(); });
+  if (!loaded.ok()) {
+    Say(err, loaded.message());
     return ExitCodeOf(loaded);
   }
-  out << server.value()->ReadyLine() << std::endl;
-  signals.Wait();
-  signals.Unblock();
+  if (!signals.asked()) {
+    out << server.value()->ReadyLine() << std::endl;
+    signals.Await();
+  }
   if (!server.value()->Drain()) {
-    err << "gimbal serve: requests were still open at the drain limit and were cut off\n";
+    Say(err, "requests were still open at the drain limit and were cut off");
     return kExitFailed;
   }
   return kExitDone;

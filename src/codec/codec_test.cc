@@ -164,7 +164,7 @@ TEST(DecodeNative, TruncatesByDefault) {
   ASSERT_TRUE(DecodeNative(R"({"text": "a", "text_pair": "b"})", {}, out).ok());
   EXPECT_TRUE(out.request.truncate);
   EXPECT_EQ(out.request.rows[0]->text_pair, "b");
-  EXPECT_EQ(out.request.lane, model::Lane::kInteractive);
+  EXPECT_FALSE(out.request.lane.has_value());
   EXPECT_FALSE(out.request.timeout);
 }
 

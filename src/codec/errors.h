@@ -12,8 +12,8 @@ namespace gimbal::codec {
 
 // The failure of a whole request in the protocol's shape:
 //   native  {"id"?, "status": "error", "type", "reason", "retry_after_ms"?}
-//   openai  {"error": {"message", "type", "param", "code"}}   (code: our `type`)
-//   kserve  {"error"}
+//   openai  {"error": {"message", "type", "param", "code", "retry_after_ms"?}}   (code: our `type`)
+//   kserve  {"error", "retry_after_ms"?}
 // `label` is the client's id (native) or the field at fault (openai); empty: left out or null.
 // REQUIRES: !status.ok().
 Answer EncodeError(model::Protocol protocol, const Status& status, std::string_view label);

@@ -77,6 +77,7 @@ class RowReader {
     if (status_.ok()) status_ = std::move(status);
   }
   bool any() const { return any_; }
+  bool ok() const { return status_.ok(); }
 
   Result<RowInput> Finish() && {
     if (!status_.ok()) return status_;
@@ -112,6 +113,7 @@ Result<RowInput> DecodeRow(JsonValue value, std::string where, const DecodeLimit
   RowReader reader(where, limits);
   for (const auto& [key, member] : value.members()) {
     if (!reader.Take(key, member)) reader.Fail(UnknownField(where, key, kRowFields));
+    if (!reader.ok()) break;  // a hostile row may have millions of members
   }
   return std::move(reader).Finish();
 }

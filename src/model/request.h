@@ -26,7 +26,7 @@ struct InferRequest {
   std::string model;    // name or alias
   std::string version;  // empty: the version that serves
   Protocol protocol = Protocol::kNative;
-  Lane lane = Lane::kInteractive;
+  std::optional<Lane> lane;         // none: by the number of rows
   std::optional<Duration> timeout;  // from the body; the frontend joins it with the header's
   TimePoint deadline = kNever;
   bool truncate = true;  // false: a text over the model's limit is an error, not cut

@@ -80,7 +80,12 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void Start() override;
   void Tick(TimePoint now) override;
   void Drain(TimePoint now) override;
-  void Abort() override { Close(); }
+  // The handler hears of it, so that what the client asked for is not computed for nobody.
+  void Abort() override {
+    const auto gone = std::exchange(gone_, nullptr);
+    Close();
+    if (gone) gone();
+  }
   void Reply(HttpResponse response, SentFn sent) override;
   void Run(std::function<void()> work) override;
   void SetGone(std::function<void()> gone) override { gone_ = std::move(gone); }
@@ -394,6 +399,10 @@ void Connection::TellSent(bool ok) {
 }
 
 void Connection::AfterAnswer() {
+  // The client stopped sending while its answer was written. Complete requests that it had
+  // pipelined before would need answers too, but whoever half-closes counts as leaving
+  // (docs/protocols.md).
+  if (peer_left_) return Close();
   if (!keep_alive_) {
     // Closing a socket with unread input resets it, and the reset may overtake the answer.
     return unread_ != Unread::kNone || !input_.empty() ? Linger() : Close();

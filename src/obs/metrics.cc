@@ -107,23 +107,41 @@ std::shared_ptr<Histogram> Metrics::AddHistogram(std::string name, std::string h
   return histogram;
 }
 
+std::shared_ptr<void> Metrics::AddRead(std::string name, std::string help, std::string_view type,
+                                       Labels labels, std::function<double()> read) {
+  auto reader = std::make_shared<std::function<double()>>(std::move(read));
+  MutexLock lock(mu_);
+  FamilyOf(std::move(name), std::move(help), type)
+      .series.push_back({Render(labels), {}, {}, reader});
+  return reader;
+}
+
 std::shared_ptr<void> Metrics::AddGauge(std::string name, std::string help, Labels labels,
                                         std::function<double()> read) {
-  auto gauge = std::make_shared<std::function<double()>>(std::move(read));
+  return AddRead(std::move(name), std::move(help), "gauge", std::move(labels), std::move(read));
+}
+
+std::shared_ptr<void> Metrics::AddReadCounter(std::string name, std::string help, Labels labels,
+                                              std::function<double()> read) {
+  return AddRead(std::move(name), std::move(help), "counter", std::move(labels), std::move(read));
+}
+
+// The families that still have series. Figures are read from the copy, so that nobody who adds a
+// series waits for them.
+std::vector<Metrics::Family> Metrics::Copy() const {
   MutexLock lock(mu_);
-  FamilyOf(std::move(name), std::move(help), "gauge")
-      .series.push_back({Render(labels), {}, {}, gauge});
-  return gauge;
+  for (Family& family : families_) {
+    std::erase_if(family.series, [](const Series& s) {
+      return s.counter.expired() && s.histogram.expired() && s.reader.expired();
+    });
+  }
+  std::erase_if(families_, [](const Family& family) { return family.series.empty(); });
+  return families_;
 }
 
 std::string Metrics::Text() const {
   std::string out;
-  MutexLock lock(mu_);
-  for (Family& family : families_) {
-    std::erase_if(family.series, [](const Series& s) {
-      return s.counter.expired() && s.histogram.expired() && s.gauge.expired();
-    });
-    if (family.series.empty()) continue;
+  for (const Family& family : Copy()) {
     fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", family.name,
                    family.help, family.name, family.type);
     for (const Series& series : family.series) {
@@ -131,8 +149,8 @@ std::string Metrics::Text() const {
         AppendLine(out, family.name, series.labels, static_cast<double>(counter->value()));
       } else if (const auto histogram = series.histogram.lock()) {
         AppendHistogram(out, family.name, series.labels, *histogram);
-      } else if (const auto gauge = series.gauge.lock()) {
-        AppendLine(out, family.name, series.labels, (*gauge)());
+      } else if (const auto reader = series.reader.lock()) {
+        AppendLine(out, family.name, series.labels, (*reader)());
       }
     }
   }

@@ -68,6 +68,9 @@ class Metrics {
   // dropped.
   std::shared_ptr<void> AddGauge(std::string name, std::string help, Labels labels,
                                  std::function<double()> read);
+  // The same for a figure that only grows.
+  std::shared_ptr<void> AddReadCounter(std::string name, std::string help, Labels labels,
+                                       std::function<double()> read);
 
   std::string Text() const;
 
@@ -76,7 +79,7 @@ class Metrics {
     std::string labels;  // rendered
     std::weak_ptr<Counter> counter;
     std::weak_ptr<Histogram> histogram;
-    std::weak_ptr<std::function<double()>> gauge;
+    std::weak_ptr<std::function<double()>> reader;
   };
   struct Family {
     std::string name;
@@ -84,6 +87,9 @@ class Metrics {
     std::string_view type;
     std::vector<Series> series;
   };
+  std::shared_ptr<void> AddRead(std::string name, std::string help, std::string_view type,
+                                Labels labels, std::function<double()> read);
+  std::vector<Family> Copy() const EXCLUDES(mu_);
   Family& FamilyOf(std::string name, std::string help, std::string_view type) REQUIRES(mu_);
 
   mutable Mutex mu_;

@@ -11,6 +11,7 @@ struct Observer::ModelSeries {
   std::array<std::shared_ptr<Counter>, kCodeCount> codes;   // made when first needed
   std::array<std::shared_ptr<Counter>, kCodeCount> errors;  // by type
   std::shared_ptr<Counter> timeouts;
+  std::shared_ptr<Counter> rows_ok, rows_failed;
   Labels labels;
   Labels model_labels;
 };
@@ -50,6 +51,13 @@ std::shared_ptr<Observer::ModelSeries> Observer::SeriesOf(const RequestRecord& r
     }
   }
   series->stages = stages;
+  const auto rows = [&](const char* status) {
+    Labels labels = series->labels;
+    labels.emplace_back("status", status);
+    return metrics_.AddCounter("gimbal_rows_total", "Rows of requests by outcome.", labels);
+  };
+  series->rows_ok = rows("ok");
+  series->rows_failed = rows("error");
   series->timeouts = metrics_.AddCounter("gimbal_timeouts_total", "Requests whose deadline passed.",
                                          series->labels);
   return series;
@@ -81,6 +89,8 @@ void Observer::Count(const RequestRecord& record) {
   }
   series->codes[code]->Add();
   if (record.code != Code::kOk) series->errors[code]->Add();
+  series->rows_ok->Add(static_cast<uint64_t>(record.rows - record.failed_rows));
+  series->rows_failed->Add(static_cast<uint64_t>(record.failed_rows));
   if (record.code == Code::kDeadline) series->timeouts->Add();
   series->seconds->Observe(record.timeline.Total());
   for (size_t i = 0; i < kStageCount; ++i) {

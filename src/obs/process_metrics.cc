@@ -7,6 +7,9 @@
 #include <string>
 #include <system_error>
 
+#include "base/clock.h"
+#include "base/mutex.h"
+
 namespace gimbal::obs {
 
 ProcessUsage ReadProcessUsage() {
@@ -34,13 +37,37 @@ ProcessUsage ReadProcessUsage() {
   return usage;
 }
 
+namespace {
+
+// One reading of /proc serves all gauges of a scrape.
+class SharedUsage {
+ public:
+  ProcessUsage Get() EXCLUDES(mu_) {
+    MutexLock lock(mu_);
+    const TimePoint now = Clock::Steady().Now();
+    if (now - read_at_ > std::chrono::milliseconds(100)) {
+      usage_ = ReadProcessUsage();
+      read_at_ = now;
+    }
+    return usage_;
+  }
+
+ private:
+  Mutex mu_;
+  ProcessUsage usage_ GUARDED_BY(mu_);
+  TimePoint read_at_ GUARDED_BY(mu_);
+};
+
+}  // namespace
+
 std::vector<std::shared_ptr<void>> ExportProcess(Metrics& metrics, const Log& log) {
+  const auto usage = std::make_shared<SharedUsage>();
   const auto gauge = [&](const char* name, const char* help, double (*read)(const ProcessUsage&)) {
-    return metrics.AddGauge(name, help, {}, [read] { return read(ReadProcessUsage()); });
+    return metrics.AddGauge(name, help, {}, [usage, read] { return read(usage->Get()); });
   };
   std::vector<std::shared_ptr<void>> out;
-  out.push_back(gauge("process_cpu_seconds_total", "User and system CPU time.",
-                      [](const ProcessUsage& u) { return u.cpu_seconds; }));
+  out.push_back(metrics.AddReadCounter("process_cpu_seconds_total", "User and system CPU time.", {},
+                                       [usage] { return usage->Get().cpu_seconds; }));
   out.push_back(gauge("process_resident_memory_bytes", "Resident memory.",
                       [](const ProcessUsage& u) { return static_cast<double>(u.resident.value); }));
   out.push_back(
@@ -50,9 +77,9 @@ std::vector<std::shared_ptr<void>> ExportProcess(Metrics& metrics, const Log& lo
                       [](const ProcessUsage& u) { return static_cast<double>(u.threads); }));
   out.push_back(gauge("process_open_fds", "Open file descriptors.",
                       [](const ProcessUsage& u) { return static_cast<double>(u.open_files); }));
-  out.push_back(metrics.AddGauge("gimbal_log_lines_dropped_total",
-                                 "Log lines lost because the log could not keep up.", {},
-                                 [&log] { return static_cast<double>(log.dropped()); }));
+  out.push_back(metrics.AddReadCounter("gimbal_log_lines_dropped_total",
+                                       "Log lines lost because the log could not keep up.", {},
+                                       [&log] { return static_cast<double>(log.dropped()); }));
   return out;
 }
 

@@ -10,6 +10,7 @@ namespace {
 constexpr std::array<std::string_view, kStageCount> kNames = {
     "receive",  "parse", "admit",       "preprocess", "queue",
     "assemble", "model", "postprocess", "serialize",  "send"};
+static_assert(!kNames.back().empty(), "a stage of stage.h has no name here");
 
 }  // namespace
 

@@ -95,11 +95,31 @@ Status Pipeline::WarmUp(policy::CostModel* cost) {
   for (size_t i = 0; i < embedders_.size(); ++i) {
     for (const WarmUpShapeSpec& shape : kWarmUpShapes) {
       if (shape.rows > options_.batching.limits.max_rows) continue;
-      if (options_.max_tokens > 0 && shape.length > options_.max_tokens) continue;
-      RETURN_IF_ERROR(WarmUpShape(static_cast<int>(i), shape.rows, shape.length, cost));
+      // A model with a shorter limit is still tried, at that.
+      const int length =
+          options_.max_tokens > 0 ? std::min(shape.length, options_.max_tokens) : shape.length;
+      RETURN_IF_ERROR(WarmUpShape(static_cast<int>(i), shape.rows, length, cost));
     }
   }
-  return Status::Ok();
+  return WarmUpExtremes(cost);
+}
+
+// One run with what the files allow but few texts reach: the longest row, and the tokenizer's
+// largest id. A graph that has no room for either would fail some client's batch much later.
+Status Pipeline::WarmUpExtremes(policy::CostModel* cost) {
+  if (options_.max_tokens > 0) {
+    RETURN_IF_ERROR(WarmUpShape(0, 1, options_.max_tokens, cost)
+                        .WithContext(fmt::format("a text of {} tokens, the most that the files "
+                                                 "allow",
+                                                 options_.max_tokens)));
+  }
+  preprocess::Encoding encoding;
+  encoding.ids = {tokenizer_->largest_id()};
+  encoding.type_ids = {0};
+  const preprocess::Encoding* row = &encoding;
+  embedders_[0]->Assemble({&row, 1}, 1);
+  return embedders_[0]->Run().WithContext(fmt::format(
+      "the tokenizer's largest id is {}, which the graph does not take", tokenizer_->largest_id()));
 }
 
 Status Pipeline::WarmUpShape(int instance, int rows, int length, policy::CostModel* cost) {
@@ -140,11 +160,17 @@ TimePoint Pipeline::DefaultDeadline(TimePoint first_byte) const {
   return online && options_.slo > Duration::zero() ? first_byte + options_.slo : kNever;
 }
 
+// More rows than one batch takes are a job, not somebody who waits at a screen.
+model::Lane Pipeline::LaneOf(const model::InferRequest& request) const {
+  const bool job = std::cmp_greater(request.rows.size(), options_.batching.limits.max_rows);
+  return request.lane.value_or(job ? model::Lane::kBulk : model::Lane::kInteractive);
+}
+
 Status Pipeline::Admit(const model::InferRequest& request, TimePoint now) const {
   if (request.rows.empty()) return InvalidError("inputs: expected at least one row, got none");
   if (request.deadline <= now)
     return DeadlineError("the deadline had passed before any work was done");
-  return batcher_->Admit(static_cast<int>(request.rows.size()));
+  return batcher_->Admit(static_cast<int>(request.rows.size()), LaneOf(request));
 }
 
 Result<std::unique_ptr<TokenRow>> Pipeline::Preprocess(const model::InferRequest& request,
@@ -167,7 +193,7 @@ Result<std::unique_ptr<TokenRow>> Pipeline::Preprocess(const model::InferRequest
   row->length = static_cast<int32_t>(row->encoding.ids.size());
   row->bytes = QueuedBytes(row->encoding);
   row->deadline = request.deadline;
-  row->lane = request.lane;
+  row->lane = LaneOf(request);
   ASSIGN_OR_RETURN(row->queue_memory, budget_.Reserve(memory::Kind::kQueue, row->bytes));
   return row;
 }

@@ -63,9 +63,11 @@ class Pipeline : private schedule::BatchSink {
 
  private:
   struct Series;
+  model::Lane LaneOf(const model::InferRequest& request) const;
   Pipeline(Options options, Deps deps);
 
   Status WarmUp(policy::CostModel* cost);
+  Status WarmUpExtremes(policy::CostModel* cost);
   Status WarmUpShape(int instance, int rows, int length, policy::CostModel* cost);
   void Start(policy::CostModel cost);
   Duration Run(int instance, schedule::Batch batch) override;

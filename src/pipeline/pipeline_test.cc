@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/manual_clock.h"
 #include "engine/fake/fake_engine.h"
 
 namespace gimbal::pipeline {
@@ -91,19 +92,23 @@ class PipelineTest : public testing::Test {
   Result<std::unique_ptr<Pipeline>> Make(
       std::function<Result<std::vector<FakeTensor>>(engine::FakeModel::Inputs)> run,
       int max_tokens = 8) {
-    engine_ = std::make_unique<engine::FakeEngine>(std::map<std::string, engine::FakeModel>{
-        {"m", {EncoderSignature(), std::move(run), {}, {}}}});
+    engine::FakeModel model;
+    model.signature = EncoderSignature();
+    model.run = std::move(run);
+    engine_ = std::make_unique<engine::FakeEngine>(
+        std::map<std::string, engine::FakeModel>{{"m", std::move(model)}});
     auto graph = engine_->Load("m", {});
     Pipeline::Options options;
     options.name = "m";
     options.version = "1";
     options.max_tokens = max_tokens;
+    options.slo = slo_;
     options.batching.name = "m";
     options.batching.limits.length_bucket = 1;
     options.embedder.binding.input_ids = "input_ids";
     options.embedder.binding.attention_mask = "attention_mask";
     Pipeline::Deps deps;
-    deps.clock = &Clock::Steady();
+    deps.clock = &clock_;
     deps.metrics = &metrics_;
     deps.budget = &budget_;
     deps.tokenizer = preprocess::Tokenizer::FromJson(kTokenizer, "test").value();
@@ -117,7 +122,10 @@ class PipelineTest : public testing::Test {
     std::vector<std::unique_ptr<schedule::Row>> rows;
     for (size_t i = 0; i < texts.size(); ++i) {
       auto row = pipeline.Preprocess(request, {texts[i], {}});
-      EXPECT_TRUE(row.ok()) << row.status().message();
+      if (!row.ok()) {
+        collector_->OnRow(i, row.status(), {}, {});
+        continue;
+      }
       row.value()->index = i;
       row.value()->sink = collector_;
       rows.push_back(std::move(row).value());
@@ -126,6 +134,8 @@ class PipelineTest : public testing::Test {
     return collector_->Await();
   }
 
+  ManualClock clock_;
+  Duration slo_{};
   obs::Metrics metrics_;
   memory::Budget budget_{"test", MiB(64)};
   std::unique_ptr<engine::FakeEngine> engine_;
@@ -165,6 +175,68 @@ TEST_F(PipelineTest, AModelThatFailsOnePlainTextNeverStarts) {
     return std::vector<FakeTensor>{FakeTensor::Floats("last_hidden_state", out[0].shape, values)};
   });
   EXPECT_NE(nan.status().message().find("not finite"), std::string::npos) << nan.status().message();
+}
+
+TEST_F(PipelineTest, TheModelsTimeIsTheModelsAlone) {
+  auto pipeline = Make([this](engine::FakeModel::Inputs inputs) {
+    clock_.Advance(std::chrono::milliseconds(5));
+    return EchoIds(inputs);
+  });
+  ASSERT_TRUE(pipeline.ok());
+  Infer(*pipeline.value(), {"a"});
+  const obs::Timeline t = collector_->timeline();
+  EXPECT_EQ(t.Of(obs::Stage::kModel), std::chrono::milliseconds(5));
+  for (const obs::Stage other : {obs::Stage::kAssemble, obs::Stage::kPostprocess}) {
+    EXPECT_EQ(t.Of(other), Duration::zero()) << StageName(other);
+  }
+}
+
+TEST_F(PipelineTest, ARowTakesLaneAndDeadlineAndQueueMemoryFromItsRequest) {
+  slo_ = std::chrono::milliseconds(25);
+  auto pipeline = Make(EchoIds);
+  ASSERT_TRUE(pipeline.ok());
+  model::InferRequest request;
+  request.lane = model::Lane::kBulk;
+  request.deadline = clock_.Now() + std::chrono::milliseconds(7);
+  const auto row = pipeline.value()->Preprocess(request, {"a b", {}});
+  ASSERT_TRUE(row.ok());
+  EXPECT_EQ(row.value()->lane, model::Lane::kBulk);
+  EXPECT_EQ(row.value()->deadline, request.deadline);
+  EXPECT_EQ(budget_.used(memory::Kind::kQueue), row.value()->bytes);
+  EXPECT_GT(row.value()->bytes, Bytes{0});
+  EXPECT_EQ(pipeline.value()->DefaultDeadline(clock_.Now()), clock_.Now() + slo_);
+}
+
+TEST_F(PipelineTest, AdmitRefusesWhatCanOnlyFail) {
+  auto pipeline = Make(EchoIds);
+  ASSERT_TRUE(pipeline.ok());
+  model::InferRequest request;
+  EXPECT_EQ(pipeline.value()->Admit(request, clock_.Now()).code(), Code::kInvalid) << "no rows";
+  request.rows.push_back(model::RowInput{"a", {}});
+  EXPECT_TRUE(pipeline.value()->Admit(request, clock_.Now()).ok());
+  request.deadline = clock_.Now();
+  EXPECT_EQ(pipeline.value()->Admit(request, clock_.Now()).code(), Code::kDeadline);
+}
+
+TEST_F(PipelineTest, ABatchWithoutMemoryForItsInputsFailsAloneAndWithNumbers) {
+  auto pipeline = Make(EchoIds);
+  ASSERT_TRUE(pipeline.ok());
+  const Bytes used = budget_.used();
+  auto rest = budget_.Reserve(memory::Kind::kOther, MiB(64) - used - Bytes{600});
+  ASSERT_TRUE(rest.ok());
+  const auto refused = Infer(*pipeline.value(), {"a b c a b c", "a", "b", "c"});
+  size_t failed = 0;
+  for (const auto& row : refused) failed += !row.ok();
+  EXPECT_GT(failed, 0u);
+  rest.value().Release();
+  EXPECT_TRUE(Infer(*pipeline.value(), {"a b c"})[0].ok());
+}
+
+// A limit below every warm-up shape: the model is still tried before it is ready.
+TEST_F(PipelineTest, AModelOfShortTextsIsWarmedUpToo) {
+  auto pipeline = Make(EchoIds, 3);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status().message();
+  EXPECT_EQ(pipeline.value()->dimension(), 2);
 }
 
 TEST_F(PipelineTest, AFailedBatchFailsItsRowsAndTheNextOneRuns) {

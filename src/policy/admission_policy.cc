@@ -52,7 +52,8 @@ AdmissionDecision Admit(const QueueLoad& queue, const NewRows& request, const Co
   };
   const Duration first_idle =
       queue.idle_instances > 0 ? Duration(0) : std::max(Duration(0), queue.next_idle - now);
-  const Duration wait = rate > 0 ? first_idle + FromSeconds(rows / rate) : Duration(0);
+  const double ahead = queue.ahead < 0 ? rows : static_cast<double>(queue.ahead);
+  const Duration wait = rate > 0 ? first_idle + FromSeconds(ahead / rate) : Duration(0);
 
   if (limits.max_queue_rows > 0 && queue.rows + request.rows > limits.max_queue_rows) {
     const double excess = static_cast<double>(queue.rows + request.rows - limits.max_queue_rows);

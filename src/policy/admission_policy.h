@@ -25,6 +25,7 @@ struct QueueLoad {
   Bytes bytes;
   int idle_instances = 0;
   TimePoint next_idle{};  // predicted end of the running batch that ends first; past: unknown
+  int64_t ahead = -1;     // of `rows`, those that go before the new ones; < 0: all
 };
 
 struct NewRows {

@@ -13,8 +13,9 @@ constexpr double kForget = 0.95;        // of the smoothed interactive slack, ea
 constexpr Duration kInteractiveMemory = std::chrono::seconds(10);
 constexpr double kOverloadOn = 1.1, kOverloadOff = 1.0;  // offered / bearable load
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kPlanShare = 0.02;  // of the shortest batch's time, for one look-ahead
-constexpr double kPlanStep = 12;     // ns of one imagined batch, measured
+constexpr double kPlanShare = 0.02;    // of the shortest batch's time, for one look-ahead
+constexpr double kLongestPlan = 50e3;  // ns, of one look-ahead: it runs under the queue's lock
+constexpr double kPlanStep = 12;       // ns of one imagined batch, measured
 
 constexpr int64_t kRounding = 100;  // ns, so that a batch closed by its deadline still meets it
 
@@ -343,7 +344,8 @@ BatchDecision::Head BatchDecision::LookFurther(Lane lane, Head head, double long
     state_.busy_.clear();
     for (const TimePoint t : in_.busy_until) state_.busy_.push_back(FromNow(t));
     look.busy_until = state_.busy_;
-    plan = PlanAhead(look, static_cast<int>(kPlanShare * line.At(1) / kPlanStep));
+    const double time_to_plan = std::min(kPlanShare * line.At(1), kLongestPlan);
+    plan = PlanAhead(look, static_cast<int>(time_to_plan / kPlanStep));
   }
   // The other lane may fill what this one leaves of the longest batch.
   const bool others = lane == Lane::kBulk ? interactive_waits_ : bulk_waits_;

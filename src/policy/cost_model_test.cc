@@ -119,6 +119,7 @@ TEST(Admission, RefusesWithReasonAndTheTimeUntilThereIsRoom) {
        RefuseReason::kBytes,
        50. / 3},
       {"wait", {54, 54, Bytes{0}, 1, {}}, {}, RefuseReason::kWait, 10},
+      {"waits behind few of many", {54, 54, Bytes{0}, 1, {}, 10}, {}, RefuseReason::kNone, 0},
       {"met at once",
        {0, 0, Bytes{0}, 1, {}},
        {1, 1, 1, Bytes{0}, kT0 + Ms(6)},

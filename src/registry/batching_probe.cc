@@ -28,8 +28,8 @@ preprocess::Encoding MadeUpRow(int length, int vocabulary, int seed) {
   uint32_t state = static_cast<uint32_t>(seed) * 2654435761U + 1;
   for (int i = 0; i < length; ++i) {
     state = state * 1664525U + 1013904223U;
-    row.ids.push_back(
-        static_cast<int32_t>(1 + (state >> 8) % static_cast<uint32_t>(vocabulary - 1)));
+    row.ids.push_back(static_cast<int32_t>(
+        1 + (state >> 8) % static_cast<uint32_t>(std::max(2, vocabulary) - 1)));
   }
   row.type_ids.assign(row.ids.size(), 0);
   return row;

@@ -108,10 +108,11 @@ ServedModel::ServedModel(model::ModelInfo info, std::unique_ptr<memory::Budget> 
       weights_(std::move(weights)),
       pipeline_(std::move(pipeline)) {}
 
-void ServedModel::Export(obs::Metrics& metrics) {
+void ServedModel::Export(obs::Metrics& metrics, std::shared_ptr<const std::atomic<bool>> ready) {
   const obs::Labels labels = {{"model", info_.name}, {"version", info_.version}};
-  gauges_.push_back(metrics.AddGauge("gimbal_model_ready", "1 when the model serves.", labels,
-                                     [] { return 1.0; }));
+  gauges_.push_back(
+      metrics.AddGauge("gimbal_model_ready", "1 while the model is ready to serve.", labels,
+                       [ready = std::move(ready)] { return ready->load() ? 1.0 : 0.0; }));
   for (int i = 0; i < memory::kKindCount; ++i) {
     const auto kind = static_cast<memory::Kind>(i);
     obs::Labels with_kind = labels;
@@ -138,6 +139,11 @@ void ServedModel::Export(obs::Metrics& metrics) {
 
 Registry::Registry(Deps deps) : deps_(deps) {}
 
+void Registry::Announce(const std::string& name) {
+  MutexLock lock(mu_);
+  loading_.insert(name);
+}
+
 Status Registry::Load(const config::ModelConfig& config) {
   const TimePoint start = deps_.clock->Now();
   ASSIGN_OR_RETURN(Parts parts, LoadParts(config, *deps_.engine, *deps_.budget));
@@ -161,7 +167,7 @@ Status Registry::Load(const config::ModelConfig& config) {
   auto served = std::make_shared<ServedModel>(std::move(info), std::move(parts.budget),
                                               std::move(parts.graph), std::move(parts.weights),
                                               std::move(pipeline));
-  served->Export(*deps_.metrics);
+  served->Export(*deps_.metrics, ready_);
   deps_.log->Write(LogLevel::kInfo, "model_ready", [&](JsonWriter& w) {
     w.Key("model").String(config.name).Key("task").String(TaskName(served->info().task));
     w.Key("instances").Int(instances).Key("threads").Int(config.threads);
@@ -175,6 +181,7 @@ Status Registry::Load(const config::ModelConfig& config) {
   });
   MutexLock lock(mu_);
   models_[config.name] = std::move(served);
+  loading_.erase(config.name);
   return Status::Ok();
 }
 
@@ -182,6 +189,11 @@ Result<std::shared_ptr<ServedModel>> Registry::Find(const std::string& name,
                                                     const std::string& version) const {
   MutexLock lock(mu_);
   const auto it = models_.find(name);
+  if (stopped_) return UnavailableError("the server is stopping");
+  if (it == models_.end() && loading_.contains(name)) {
+    return UnavailableError("model " + name + " is still loading")
+        .WithRetryAfter(std::chrono::seconds(1));
+  }
   if (it == models_.end()) {
     std::string names;
     for (const auto& [known, served] : models_) names += (names.empty() ? "" : ", ") + known;
@@ -208,6 +220,7 @@ void Registry::Stop() {
   {
     MutexLock lock(mu_);
     models.swap(models_);
+    stopped_ = true;
   }
   for (const auto& [name, served] : models) served->pipeline().Stop();
   models.clear();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ class ServedModel {
 
   const model::ModelInfo& info() const { return info_; }
   pipeline::Pipeline& pipeline() { return *pipeline_; }
-  // Gauges of this version; they leave the metrics with it.
-  void Export(obs::Metrics& metrics);
+  // Gauges of this version; they leave the metrics with it. `ready` says whether the server is.
+  void Export(obs::Metrics& metrics, std::shared_ptr<const std::atomic<bool>> ready);
 
  private:
   // In the order of need: what stands lower uses what stands above it.
@@ -56,20 +57,22 @@ class Registry {
   };
   explicit Registry(Deps deps);
 
+  // Names that will be loaded: until they are, requests for them are told to come back.
+  void Announce(const std::string& name);
   // Finds, loads and warms up one model, then lets it serve. Nothing changes when it fails.
   Status Load(const config::ModelConfig& config);
 
   // The version that serves (empty `version`), or the named one; kNotFound with what there is,
-  // kUnavailable once draining is over.
+  // kUnavailable while an announced model loads and once Stop() has begun.
   Result<std::shared_ptr<ServedModel>> Find(const std::string& name,
                                             const std::string& version) const;
   std::vector<model::ModelInfo> List() const;
 
   // True when every model has been loaded (SetReady) and no drain has begun.
-  bool ready() const { return ready_.load(); }
-  void SetReady() { ready_.store(true); }
+  bool ready() const { return ready_->load(); }
+  void SetReady() { ready_->store(true); }
   // Not ready any more; what is in flight and what still arrives is served.
-  void BeginDrain() { ready_.store(false); }
+  void BeginDrain() { ready_->store(false); }
   // Finishes what is queued and lets every model go.
   void Stop();
 
@@ -77,10 +80,12 @@ class Registry {
   using Models = std::map<std::string, std::shared_ptr<ServedModel>>;
 
   const Deps deps_;
-  std::atomic<bool> ready_{false};
+  const std::shared_ptr<std::atomic<bool>> ready_ = std::make_shared<std::atomic<bool>>(false);
 
   mutable Mutex mu_;
   Models models_ GUARDED_BY(mu_);
+  std::set<std::string> loading_ GUARDED_BY(mu_);
+  bool stopped_ GUARDED_BY(mu_) = false;
 };
 
 // Instances that a model gets when its configuration leaves the number to the machine.

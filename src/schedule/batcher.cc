@@ -10,7 +10,7 @@ namespace gimbal::schedule {
 namespace {
 
 // Clients that were refused together should not come back together: up to a tenth later, by a hash
-// of the row count so far.
+// of how many were refused before.
 Duration Jittered(Duration after, uint64_t seed) {
   const uint64_t mixed = (seed + 1) * 0x9E3779B97F4A7C15u >> 40;
   return after + after / 10 * static_cast<int64_t>(mixed % 1000) / 1000;
@@ -39,23 +39,38 @@ Batcher::Batcher(Options options, const Clock& clock, BatchSink& sink, policy::C
 
 Batcher::~Batcher() { Stop(); }
 
-Status Batcher::Admit(int rows) {
+Status Batcher::Admit(int rows, model::Lane lane) {
   MutexLock lock(mu_);
   policy::NewRows request;
   request.rows = rows;
   request.tokens = static_cast<int64_t>(arrivals_.mean_length() * rows);
-  return AdmitLocked(request, clock_.Now());
+  return AdmitLocked(request, lane, clock_.Now());
 }
 
-Status Batcher::AdmitLocked(const policy::NewRows& request, TimePoint now) {
+// Interactive rows go before bulk ones, which get their share of the computed tokens all the same.
+int64_t Batcher::RowsAhead(model::Lane lane) const {
+  const auto all = static_cast<int64_t>(rows_.size());
+  if (lane == model::Lane::kBulk) return all;
+  const auto interactive = depth_->rows[static_cast<size_t>(model::Lane::kInteractive)].load();
+  const double own_share = 1 - options_.limits.bulk_share;
+  return std::min(all, static_cast<int64_t>(static_cast<double>(interactive) / own_share));
+}
+
+Status Batcher::AdmitLocked(const policy::NewRows& request, model::Lane lane, TimePoint now) {
   if (stopping_) return UnavailableError("the server is stopping");
   if (request.rows > options_.queue.max_queue_rows && options_.queue.max_queue_rows > 0) {
     return TooLargeError(fmt::format(
         "the request has {} rows, the queue of model {} holds at most {} (--queue-rows)",
         request.rows, options_.name, options_.queue.max_queue_rows));
   }
+  if (options_.queue.max_queue_bytes > Bytes{0} && request.bytes > options_.queue.max_queue_bytes) {
+    return TooLargeError(fmt::format(
+        "the request's rows hold {} bytes, the queue of model {} at most {} (--queue-bytes)",
+        request.bytes.value, options_.name, options_.queue.max_queue_bytes.value));
+  }
   policy::QueueLoad load;
   load.rows = static_cast<int64_t>(rows_.size());
+  load.ahead = RowsAhead(lane);
   load.tokens = queued_tokens_;
   load.bytes = queued_bytes_;
   load.idle_instances = idle_;
@@ -67,7 +82,7 @@ Status Batcher::AdmitLocked(const policy::NewRows& request, TimePoint now) {
   if (decision.reason == policy::RefuseReason::kDeadline) {
     return DeadlineError("the deadline is too near for even an immediate start");
   }
-  const auto retry = RoundUp(Jittered(decision.retry_after, next_id_));
+  const auto retry = RoundUp(Jittered(decision.retry_after, refused_++));
   return Status(Code::kOverloaded,
                 fmt::format("the queue of model {} is full by {}: {} rows wait, about {} ms of "
                             "work; try again in {} ms",
@@ -93,7 +108,7 @@ Status Batcher::Submit(std::vector<std::unique_ptr<Row>>& rows) {
       request.bytes += row->bytes;
       request.deadline = std::min(request.deadline, row->deadline);
     }
-    RETURN_IF_ERROR(AdmitLocked(request, now));
+    RETURN_IF_ERROR(AdmitLocked(request, rows.front()->lane, now));
     for (auto& row : rows) {
       row->arrival = now;
       const int padded = policy::PaddedLength(options_.limits, row->length);

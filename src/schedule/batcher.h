@@ -43,7 +43,7 @@ class Batcher {
   // Whether a request of so many rows would enter now; looked at before they are tokenised.
   // kTooLarge when it can never, kOverloaded with a computed retry_after, kUnavailable when
   // stopped.
-  Status Admit(int rows);
+  Status Admit(int rows, model::Lane lane);
 
   // Takes the rows, all or none: moved from iff OK, untouched otherwise. Errors as Admit, and
   // kDeadline when the deadline of a row cannot be met even by an immediate start.
@@ -74,7 +74,8 @@ class Batcher {
   std::unique_ptr<Row> Take(size_t index) REQUIRES(mu_);
   void Compact() REQUIRES(mu_);
   void WakeToStop() REQUIRES(mu_);
-  Status AdmitLocked(const policy::NewRows& rows, TimePoint now) REQUIRES(mu_);
+  Status AdmitLocked(const policy::NewRows& rows, model::Lane lane, TimePoint now) REQUIRES(mu_);
+  int64_t RowsAhead(model::Lane lane) const REQUIRES(mu_);
 
   // Constant after construction.
   const Options options_;
@@ -99,6 +100,7 @@ class Batcher {
   int idle_ GUARDED_BY(mu_) = 0;
   TimePoint timer_wake_ GUARDED_BY(mu_) = kNever;
   uint64_t next_id_ GUARDED_BY(mu_) = 0;
+  uint64_t refused_ GUARDED_BY(mu_) = 0;
   bool stopping_ GUARDED_BY(mu_) = false;
 
   std::vector<std::thread> threads_;  // joined by Stop

@@ -4,12 +4,14 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "base/manual_clock.h"
 
 namespace gimbal::schedule {
 namespace {
 
+using model::Lane;
 using std::chrono::milliseconds;
 
 // What became of each row, by its number; a row that is answered twice is seen.
@@ -148,13 +150,74 @@ TEST_F(BatcherTest, AFullQueueRefusesAllRowsOfARequestAndSaysWhenToReturn) {
   const Status refused = Submit(batcher, {3, 4});
   EXPECT_EQ(refused.code(), Code::kOverloaded);
   EXPECT_GE(refused.retry_after().value(), milliseconds(1));
-  EXPECT_EQ(batcher.Admit(2).code(), Code::kOverloaded);
-  EXPECT_TRUE(batcher.Admit(1).ok());
+  EXPECT_EQ(batcher.Admit(2, Lane::kInteractive).code(), Code::kOverloaded);
+  EXPECT_TRUE(batcher.Admit(1, Lane::kInteractive).ok());
   EXPECT_EQ(Submit(batcher, {5, 6, 7, 8}).code(), Code::kTooLarge);
   ASSERT_TRUE(Submit(batcher, {9}).ok());
   sink_.Permit(-1);
   ledger_.AwaitAnswers(4);
   EXPECT_EQ(ledger_.answers().count(3), 0u);
+}
+
+TEST_F(BatcherTest, WhatLeavesTheQueueMakesRoomInBytesToo) {
+  Batcher::Options options = OneInstance();
+  options.queue.max_queue_bytes = Bytes{250};
+  Batcher batcher(options, clock_, sink_, TenMilliseconds());
+  size_t batches = 0;
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(Submit(batcher, {round * 10}).ok()) << round;
+    sink_.AwaitStarted(++batches);
+    ASSERT_TRUE(Submit(batcher, {round * 10 + 1, round * 10 + 2}).ok()) << round;
+    EXPECT_EQ(Submit(batcher, {round * 10 + 3}).code(), Code::kOverloaded) << round;
+    sink_.Permit(2);
+    sink_.AwaitStarted(++batches);
+    ledger_.AwaitAnswers(static_cast<size_t>(3 * (round + 1)));
+  }
+  EXPECT_EQ(Submit(batcher, {100, 101, 102}).code(), Code::kTooLarge) << "can never fit";
+}
+
+TEST_F(BatcherTest, ClientsThatAreRefusedTogetherDoNotComeBackTogether) {
+  Batcher::Options options = OneInstance();
+  options.queue.max_queue_rows = 400;
+  options.queue.max_wait = Duration::zero();
+  Batcher batcher(options, clock_, sink_, TenMilliseconds());
+  ASSERT_TRUE(Submit(batcher, {0}).ok());
+  sink_.AwaitStarted(1);
+  std::vector<int> many(400);
+  for (int i = 0; i < 400; ++i) many[static_cast<size_t>(i)] = i + 1;
+  ASSERT_TRUE(Submit(batcher, many).ok());
+  std::set<milliseconds> times;
+  for (int i = 0; i < 20; ++i) times.insert(batcher.Admit(300, Lane::kBulk).retry_after().value());
+  EXPECT_GT(times.size(), 3u);
+  sink_.Permit(-1);
+}
+
+TEST_F(BatcherTest, RowsLeftOverWakeAnotherIdleInstance) {
+  Batcher::Options options = OneInstance();
+  options.limits.instances = 2;
+  options.limits.max_rows = 1;
+  Batcher batcher(options, clock_, sink_, TenMilliseconds());
+  clock_.AwaitWaiters(3);  // both instances and the timer are at rest
+  ASSERT_TRUE(Submit(batcher, {0, 1}).ok());
+  sink_.AwaitStarted(2);  // at the same time, though only one was notified
+  sink_.Permit(-1);
+}
+
+TEST_F(BatcherTest, ABacklogOfBulkDoesNotShutInteractiveOut) {
+  Batcher::Options options = OneInstance();
+  options.queue.max_wait = milliseconds(500);
+  options.limits.max_rows = 4;
+  Batcher batcher(options, clock_, sink_, TenMilliseconds());
+  std::vector<std::unique_ptr<Row>> rows;
+  for (int i = 0; i < 400; ++i) {
+    rows.push_back(MakeRow(i));
+    rows.back()->lane = Lane::kBulk;
+  }
+  ASSERT_TRUE(batcher.Submit(rows).ok());
+  sink_.AwaitStarted(1);
+  EXPECT_EQ(batcher.Admit(1, Lane::kBulk).code(), Code::kOverloaded);
+  EXPECT_TRUE(batcher.Admit(1, Lane::kInteractive).ok());
+  sink_.Permit(-1);
 }
 
 TEST_F(BatcherTest, ADeadlinePassesOnTimeWhileEveryInstanceIsBusy) {

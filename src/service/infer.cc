@@ -94,6 +94,7 @@ void InferService::Infer(std::unique_ptr<InferCall> call) {
         c.request.rows[i].ok()
             ? pipeline.Preprocess(c.request, c.request.rows[i].value())
             : Result<std::unique_ptr<pipeline::TokenRow>>(c.request.rows[i].status());
+    if (c.request.rows[i].ok()) c.request.rows[i].value() = {};  // large texts need not wait on
     if (!row.ok()) {
       failed.emplace_back(i, row.status());
       continue;

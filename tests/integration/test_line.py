@@ -156,6 +156,9 @@ def test_sigterm_under_load_loses_nothing(start):
         cut = [l for l in ended if l["status"] not in ("ok",)]
         print(f"answered {answered[0]}, lost {len(failed)}, exit code {code}")
         assert code == 0 and not failed and not cut
+        # Every request of which the server saw a byte came back to a client: no connection that was
+        # closed on a client had taken its request along.
+        assert len([l for l in ended if l["route"].startswith("/v1/infer")]) == answered[0]
 
 
 def test_a_deadline_passes_while_the_row_waits(start, minilm):
@@ -184,6 +187,45 @@ def test_a_full_queue_says_when_to_come_back(start, minilm):
         assert int(answer.headers["Retry-After"]) >= 1
     assert server.post("/v1/infer/minilm", {"text": "after"}).status == 200
     server.stop()
+
+
+def test_a_model_that_still_loads_is_told_from_one_that_is_unknown(start, minilm):
+    server = start(minilm, wait=False)
+    # The port answers before the model does; where it is, the log says.
+    while not server.log_lines("server_started"):
+        assert server.process.poll() is None
+    server.url = "http://" + server.log_lines("server_started")[0]["http"]
+    answers = []
+    while server.get("/v2/health/ready").status != 200:
+        answers.append(server.post("/v1/infer/minilm", {"text": "a"}))
+        assert server.post("/v1/infer/other", {"text": "a"}).status == 404
+    assert {a.status for a in answers} <= {200, 503}
+    assert any(a.status == 503 and a.json()["type"] == "unavailable" and a.headers["Retry-After"] for a in answers)
+    server.stop()
+
+
+def test_sigterm_while_a_model_loads_ends_without_ready(start, minilm):
+    server = start(*[f"m{i}={minilm}" for i in range(6)], wait=False)
+    while not server.log_lines("server_started"):
+        assert server.process.poll() is None
+    server.stop()
+    assert server.process.stdout.read() == b""
+    assert len(server.log_lines("model_ready")) < 6
+
+
+def test_the_drain_limit_bounds_the_stop(start, minilm):
+    """What is still queued at the limit is dropped, not computed for nobody."""
+    server = start(minilm, "--drain-timeout", "1s", "--instances", "1", "--max-predicted-wait", "0s")
+    body = {"inputs": ["many words make a long text " * 60] * 256}
+    client = threading.Thread(target=lambda: pytest.raises(Exception, server.post, "/v1/infer/minilm", body))
+    client.start()
+    server.await_metric("gimbal_queue_rows", 100, model="minilm")
+    server.stop(expect=3)
+    client.join()
+    stopped = server.log_lines("server_stopped")[0]
+    assert not stopped["drained"]
+    cut = [l for l in server.log_lines("request") if l["status"] == "cancelled"]
+    assert len(cut) == 1
 
 
 @pytest.mark.parametrize("load", [["--concurrency", "4"], ["--rate", "20"]])

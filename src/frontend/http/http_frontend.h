@@ -45,6 +45,8 @@ class HttpFrontend {
   const std::string& address() const { return http_->address(); }
   std::string metrics_address() const { return metrics_ ? metrics_->address() : ""; }
 
+  net::HttpServer::Stats stats() const { return http_->stats(); }
+
   // No new connections; those there are get `Connection: close` with their next answer. The metrics
   // port stays open. Returns at once.
   void BeginDrain() { http_->StopAccepting(); }

@@ -82,7 +82,11 @@ void InferFlow::Start(std::shared_ptr<OpenRequest> request, RouteMatch match) co
   if (std::cmp_less_equal(exchange.body().size(), options_.offload_over.value)) {
     return Decode(state);
   }
-  if (deps_.offload([this, state] { Decode(state); })) return;
+  const auto decode = [this, state] {
+    if (!state->cancel->cancelled()) return Decode(state);
+    state->open->Fail(CancelledError("the client left"));
+  };
+  if (deps_.offload(decode)) return;
   constexpr std::chrono::seconds kRetry(1);
   state->open->Fail(Status(Code::kOverloaded, "the queue for large request bodies is full")
                         .WithRetryAfter(kRetry));
