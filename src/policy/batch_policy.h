@@ -112,8 +112,8 @@ class BatchState {
 //
 // Bounded waits: within a lane no row without a deadline waits behind rows that came `target`
 // (or 1 s) later, and the bulk lane gets bulk_share of the computed tokens while both lanes wait.
-// wait_bounds_test.h makes a number of it. Two exceptions: in the batch scenario, rows that two full
-// batches would make late go before age for as long as they come; and bulk rows that fill up
+// wait_bounds_test.h makes a number of it. Two exceptions: in the batch scenario, rows that two
+// full batches would make late go before age for as long as they come; and bulk rows that fill up
 // interactive batches use the bulk share, so one of an odd length may wait behind later ones.
 void Decide(const Snapshot& snapshot, TimePoint now, BatchState* state, Action* action);
 
