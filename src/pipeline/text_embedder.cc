@@ -73,8 +73,4 @@ Status TextEmbedder::Pool(std::vector<std::vector<float>>* embeddings) {
   return PoolBatch(outputs_[options_.binding.output_index], lengths_, options_.pooling, embeddings);
 }
 
-size_t TextEmbedder::input_bytes() const {
-  return ids_.size() + mask_.size() + types_.size() + positions_.size();
-}
-
 }  // namespace gimbal::pipeline

@@ -35,9 +35,6 @@ class TextEmbedder {
   // Stage postprocess: one vector for each row assembled last. `embeddings` is replaced.
   Status Pool(std::vector<std::vector<float>>* embeddings);
 
-  // Bytes of the input tensors now held.
-  size_t input_bytes() const;
-
  private:
   template <typename T>
   void Fill(std::span<const preprocess::Encoding* const> rows, int padded_length);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "stats/histogram.h"
 #include "stats/interval.h"
 #include "stats/least_squares.h"
 #include "stats/quantile.h"
@@ -116,37 +115,6 @@ TEST(Interval, IsRefusedWhereItWouldBeAGuess) {
   Rng rng(3);
   EXPECT_FALSE(QuantileInterval(Autoregression(&rng, 0, 900), 0.99).has_value());
   EXPECT_FALSE(QuantileInterval(Autoregression(&rng, 0.999, 5000), 0.9).has_value());
-}
-
-TEST(Histogram, QuantilesAreWithinItsPrecision) {
-  for (const auto& [precision, error] : {std::pair{Histogram::Precision::kTenthPercent, 1e-3},
-                                         std::pair{Histogram::Precision::kOnePercent, 1e-2}}) {
-    Histogram whole(precision), first(precision), second(precision);
-    std::vector<double> exact;
-    Rng rng(5);
-    for (int i = 0; i < 20000; ++i) {
-      const Duration d(static_cast<int64_t>(rng.Exponential(1e6) * rng.LogNormalFactor(2)));
-      whole.Add(d);
-      (i % 2 == 0 ? first : second).Add(d);
-      exact.push_back(static_cast<double>(d.count()));
-    }
-    first.Merge(second);
-    for (const double q : {0.0, 0.01, 0.5, 0.9, 0.99, 0.999, 1.0}) {
-      const double want = Quantile(exact, q);
-      EXPECT_NEAR(static_cast<double>(whole.Quantile(q).count()), want, want * error + 0.5) << q;
-      EXPECT_EQ(first.Quantile(q), whole.Quantile(q));
-    }
-    EXPECT_NEAR(static_cast<double>(whole.mean().count()), Mean(exact), 1);
-  }
-}
-
-TEST(Histogram, HoldsTheWholeRange) {
-  Histogram h;
-  h.Add(Duration(-5));
-  h.Add(Duration::max());
-  EXPECT_EQ(h.Quantile(0), Duration(0));
-  EXPECT_EQ(h.Quantile(1), Duration::max());
-  EXPECT_EQ(Histogram().Quantile(0.5), Duration(0));
 }
 
 TEST(WarmUp, IsFoundWhereItEnds) {
