@@ -52,6 +52,23 @@ TEST_F(HttpServerEndsTest, AbandonsAClientThatDoesNotRead) {
   EXPECT_FALSE(promise.get_future().get().ok);
 }
 
+// Once, such a client's connection was kept for another request that could never come.
+TEST_F(HttpServerEndsTest, AClientThatHalfClosesWhileItIsAnsweredSeesTheEnd) {
+  Start();
+  const auto client = Connect();
+  client->Send(Get("/hold"));
+  std::promise<SentInfo> promise;
+  // More than the sockets hold, so that it is still being written when the client stops sending.
+  const size_t size = 32 << 20;
+  puppet_.TakeHeld()->Reply({.status = 200, .headers = {}, .body = std::string(size, 'x')},
+                            Tell(promise));
+  EXPECT_NE(client->ReadHead().find("200"), std::string::npos);
+  client->HalfClose();
+  EXPECT_EQ(client->ReadAll().size(), size);
+  EXPECT_TRUE(client->ReadsEnd());
+  EXPECT_TRUE(promise.get_future().get().ok);
+}
+
 TEST_F(HttpServerEndsTest, NoticesAClientThatLeaves) {
   Start();
   auto client = Connect();

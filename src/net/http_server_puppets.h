@@ -49,6 +49,7 @@ class Client {
     setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
     Close();
   }
+  void HalfClose() { shutdown(fd_, SHUT_WR); }
   // Sends give up after this long without progress.
   void LimitSends(std::chrono::milliseconds limit) {
     const timeval time{0, std::chrono::microseconds(limit).count()};
