@@ -42,7 +42,7 @@ struct RowOutput {
 // How the work was done, of the row that finished last.
 struct BatchFacts {
   int batch_rows = 0;
-  int padded_tokens = 0;  // row length after padding
+  int padded_tokens = 0;  // row length after padding; of a response: of all its rows together
 };
 
 struct InferResponse {

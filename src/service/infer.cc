@@ -44,6 +44,10 @@ class Gather : public pipeline::RowSink {
     }
     call_->timeline = timelines_[last];
     call_->response.batch = batches_[last];
+    call_->response.batch.padded_tokens = 0;  // as the answer's tokens: of all rows together
+    for (const model::BatchFacts& batch : batches_) {
+      call_->response.batch.padded_tokens += batch.padded_tokens;
+    }
     model_.reset();  // the version may go as soon as its last answer is gathered
     auto done = std::move(call_->done);
     done(std::move(call_));

@@ -90,6 +90,7 @@ def test_partial_success(server):
     assert [r["status"] for r in body["results"]] == ["ok", "error", "error", "ok", "error"]
     assert "inputs[1]" in body["results"][1]["reason"] and "number" in body["results"][1]["reason"]
     assert body["results"][2]["type"] == "invalid"
+    assert body["cost"]["tokens"] == 3 + 4 and body["cost"]["padded_tokens"] >= 7
 
 
 def test_several_models_have_a_queue_each(start, minilm):
